@@ -1,0 +1,116 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+//
+// The target list is the architecture drawing: read it from the bottom floor up.
+// A target imports only targets of lower floors (Tests/ArchitectureTests proves it).
+import Foundation
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .treatWarning("StrictMemorySafety", as: .error),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+// The macros of Swift Testing expand to code that strict memory safety rejects, so tests go without it.
+let testing: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    .enableUpcomingFeature("ExistentialAny"),
+]
+
+func target(_ floor: String, _ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/\(floor)/\(name)",
+        exclude: ["README.md"], swiftSettings: strict,
+        // Rounding of floating point numbers is in libm; targets that import no C module do not link it by themselves.
+        linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))])
+}
+
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: testing)
+}
+
+// Floor 1, vocabulary: values; no Foundation, no clock, no socket, no thread.
+var targets: [Target] = [
+    target("Vocabulary", "Essentials", []),
+    target("Vocabulary", "Crypto", ["Essentials"]),
+    target("Vocabulary", "SIP", ["Essentials"]),
+    target("Vocabulary", "SDP", ["Essentials"]),
+    target("Vocabulary", "RTP", ["Essentials"]),
+]
+
+// Floor 2, machines: events, commands and time in; effects and the next deadline out.
+targets += [
+    target("Machines", "SIPAgent", ["SIP", "Crypto", "Essentials"]),
+    target("Machines", "Media", ["RTP", "Essentials"]),
+    target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
+    target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"]),
+]
+
+// Floor 3, world: the only floor that touches the system.
+targets += [
+    .target(name: "CPosix", path: "Sources/World/CPosix"),
+    .systemLibrary(name: "CCares", path: "Sources/World/CCares"),
+    .systemLibrary(name: "COpenSSL", path: "Sources/World/COpenSSL"),
+    target("World", "Networking", ["CPosix", "CCares", "SIPAgent", "SIP", "Essentials"]),
+    target("World", "CryptoOpenSSL", ["COpenSSL", "Crypto"]),
+    target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
+]
+
+// Floor 4, face: the small public surface.
+targets += [
+    target(
+        "Face", "Handset",
+        [
+            "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
+            "Networking", "CryptoOpenSSL", "MediaRuntime",
+        ]),
+    target(
+        "TestKit", "HandsetTestKit",
+        ["PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"]),
+]
+
+// Floor 5, products: thin; options, wiring, printing.
+targets += [
+    .executableTarget(
+        name: "HandsetCommand",
+        dependencies: [
+            "Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
+            "Networking", "CryptoOpenSSL", "MediaRuntime",
+        ],
+        path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
+]
+
+// Tests mirror the floors.
+targets += [
+    tests("EssentialsTests", ["Essentials"])
+]
+
+// `HANDSET_ONLY=SIPTests swift test` builds that target and what it needs, nothing else.
+if let only = ProcessInfo.processInfo.environment["HANDSET_ONLY"] {
+    var wanted = Set(only.split(separator: ",").map(String.init))
+    var grew = true
+    while grew {
+        let before = wanted.count
+        for target in targets where wanted.contains(target.name) {
+            for case .byNameItem(let name, _) in target.dependencies { wanted.insert(name) }
+        }
+        grew = wanted.count > before
+    }
+    targets = targets.filter { wanted.contains($0.name) }
+}
+let present = Set(targets.map(\.name))
+func library(_ name: String) -> Product { .library(name: name, targets: [name]) }
+
+let package = Package(
+    name: "handset",
+    platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .visionOS(.v2)],
+    products: ["Handset", "SIP", "SDP", "RTP", "HandsetTestKit"].filter(present.contains).map(library)
+        + (present.contains("HandsetCommand") ? [.executable(name: "handset", targets: ["HandsetCommand"])] : []),
+    targets: targets
+)

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What is known about one stream since it was opened (RFC 3550 §6.4, §A.3, §A.8; ITU-T G.107).
+public struct StreamStatistics: Sendable, Hashable {
+    public var packetsSent: UInt64 = 0
+    public var octetsSent: UInt64 = 0
+    public var packetsReceived: UInt64 = 0
+    public var octetsReceived: UInt64 = 0
+    /// Packets that never came (expected − received, never below 0).
+    public var packetsLost: UInt64 = 0
+    /// Packets that came too late to be played.
+    public var packetsLate: UInt64 = 0
+    public var packetsDuplicated: UInt64 = 0
+    /// Packets dropped for another reason: not RTP, unknown payload type, wrong source, over a limit.
+    public var packetsDropped: UInt64 = 0
+    /// Interarrival jitter in milliseconds.
+    public var jitterMilliseconds: Double = 0
+    /// Round trip from RTCP in milliseconds; nil until known.
+    public var roundTripMilliseconds: Double?
+    /// What the jitter buffer holds now, in milliseconds.
+    public var bufferMilliseconds: Double = 0
+    /// Frames of the receiver that were concealed, and all frames, each of 10 ms.
+    public var framesConcealed: UInt64 = 0
+    public var framesPlayed: UInt64 = 0
+    /// What the peer reports about our packets: fraction lost, 0...1; nil until known.
+    public var remoteFractionLost: Double?
+    /// Estimated mean opinion score, 1.0...4.5, by the E-model from loss, delay and codec.
+    public var score: Double = 0
+
+    public init() {}
+}

@@ -20,8 +20,7 @@ import Testing
         "::1.2.3", "1.2.3.4::", "g::",
     ])
     func refuses(text: String) {
-        // Seven groups and a gap of one are legal by RFC 4291; they are the one line above that parses.
-        if text == "1:2:3:4:5:6:7::8" { #expect(IPAddress(text) != nil) } else { #expect(IPAddress(text) == nil) }
+        #expect(IPAddress(text) == nil)
     }
 
     @Test func knowsPrivateRanges() throws {

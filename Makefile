@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# One build configuration serves check, test, bench and the interop tests, so that nothing is compiled twice.
+BUILD := swift build -c release
+TEST := swift test -c release --skip-build
+DEMO_BUILD := $(BUILD) --product handset --static-swift-stdlib --scratch-path .build/demo
+SECONDS_EACH ?= 120
+DEMO_OUT ?= handset-demo
+
+.PHONY: help demo test bench fuzz check format build clean
+
+help:
+	@echo "make demo    build the command and run a whole call between two phones (writes $(DEMO_OUT)/)"
+	@echo "make test    build everything and run every test"
+	@echo "make check   formatting, lint, Apple branches parsed, build with warnings as errors"
+	@echo "make bench   measure against other implementations, where they are installed"
+	@echo "make fuzz    each fuzz target for SECONDS_EACH seconds ($(SECONDS_EACH))"
+	@echo "make format  format the sources"
+
+demo:
+	scripts/bootstrap --build-only
+	$(DEMO_BUILD)
+	.build/demo/release/handset demo --out $(DEMO_OUT)
+
+build:
+	$(BUILD) --build-tests
+
+test:
+	scripts/bootstrap --tests
+	$(BUILD) --build-tests
+	$(TEST)
+
+check:
+	scripts/check
+
+bench:
+	scripts/bootstrap --tests
+	scripts/bench
+
+fuzz:
+	scripts/fuzz all $(SECONDS_EACH)
+
+format:
+	swift format -i -r Package.swift Sources Tests Fuzz Examples
+
+clean:
+	rm -rf .build

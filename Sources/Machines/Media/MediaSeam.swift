@@ -59,12 +59,14 @@ public struct StreamConfiguration: Sendable, Hashable {
     public var packetTime: Int
     /// RTP and RTCP share a port (RFC 5761).
     public var multiplexesRTCP: Bool
+    /// Our audio is replaced by silence; packets go on, so that the peer sees a live stream.
+    public var isMuted: Bool
 
     public init(
         remote: SocketAddress?, remoteRTCP: SocketAddress?, codec: NegotiatedCodec, receivable: [NegotiatedCodec],
         sendEventPayloadType: UInt8? = nil, sendEventClockRate: Int = 8000, receiveEventPayloadTypes: [UInt8] = [],
         comfortNoisePayloadTypes: [UInt8] = [], sends: Bool = true, receives: Bool = true, packetTime: Int = 20,
-        multiplexesRTCP: Bool = false
+        multiplexesRTCP: Bool = false, isMuted: Bool = false
     ) {
         self.remote = remote
         self.remoteRTCP = remoteRTCP
@@ -78,6 +80,7 @@ public struct StreamConfiguration: Sendable, Hashable {
         self.receives = receives
         self.packetTime = packetTime
         self.multiplexesRTCP = multiplexesRTCP
+        self.isMuted = isMuted
     }
 }
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The joint between streams and codecs. A codec is a value that makes encoders and decoders; those keep the state of one
+// direction of one stream and allocate nothing while they run. G.711 is here; others are handed in by the floors above.
+
+/// A speech codec: its names in SDP and its encoders and decoders.
+public protocol AudioCodec: Sendable {
+    /// The encoding name of the rtpmap, upper case.
+    var name: String { get }
+    /// The RTP clock rate in Hz, as in the rtpmap (8000 for G.722).
+    var clockRate: Int { get }
+    /// Samples a second of the audio that goes in and comes out (16000 for G.722).
+    var sampleRate: Int { get }
+    /// What the E-model takes for this codec (ITU-T G.113): impairment without loss, and robustness against loss.
+    var impairment: (equipment: Double, robustness: Double) { get }
+
+    func makeEncoder(_ negotiated: NegotiatedCodec) -> any AudioEncoder
+    func makeDecoder(_ negotiated: NegotiatedCodec) -> any AudioDecoder
+}
+
+/// One direction of one stream: samples to payloads.
+public protocol AudioEncoder: AnyObject {
+    /// Encodes the samples of one packet and returns the octets written; 0: send nothing for this time.
+    func encode(_ samples: Span<Int16>, into payload: inout MutableSpan<UInt8>) -> Int
+    /// Forgets what was sent before: after a pause.
+    func reset()
+}
+
+/// One direction of one stream: payloads to samples.
+public protocol AudioDecoder: AnyObject {
+    /// How many samples `payload` will give; nil: it is no payload of this codec.
+    func sampleCount(of payload: Span<UInt8>) -> Int?
+    /// Decodes one packet and returns the samples written, never more than `samples` takes; 0: not decodable.
+    func decode(_ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Int
+    /// Fills `samples` in place of a lost packet; false: the codec has no way of its own, the stream conceals.
+    func conceal(into samples: inout MutableSpan<Int16>) -> Bool
+    /// Forgets what was received before: after a jump.
+    func reset()
+}
+
+extension AudioDecoder {
+    public func conceal(into samples: inout MutableSpan<Int16>) -> Bool { false }
+}
+
+/// The codecs that an engine can use, in no order of preference (that is the session description's).
+public struct AudioCodecRegistry: Sendable {
+    public private(set) var codecs: [any AudioCodec]
+
+    public init(_ codecs: [any AudioCodec]) { self.codecs = codecs }
+
+    /// Both laws of G.711.
+    public static let standard = AudioCodecRegistry([G711(.mu), G711(.a)])
+
+    /// Adds `codec`, in place of one with the same name and clock rate.
+    public mutating func register(_ codec: any AudioCodec) {
+        codecs.removeAll { $0.name == codec.name && $0.clockRate == codec.clockRate }
+        codecs.append(codec)
+    }
+
+    /// The codec of a payload type; names compare in upper case.
+    public func codec(for negotiated: NegotiatedCodec) -> (any AudioCodec)? {
+        let name = negotiated.name.uppercased()
+        return codecs.first { $0.name == name && $0.clockRate == negotiated.clockRate }
+    }
+}

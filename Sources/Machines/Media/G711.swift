@@ -44,6 +44,12 @@ public struct G711: AudioCodec {
         func sampleCount(of payload: Span<UInt8>) -> Int? { payload.count }
 
         func decode(_ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Int {
+            Self.expand(payload, by: table, into: &samples)
+        }
+
+        private static func expand(
+            _ payload: Span<UInt8>, by table: [Int16], into samples: inout MutableSpan<Int16>
+        ) -> Int {
             let table = table.span
             let count = min(payload.count, samples.count)
             for index in 0..<count { samples[index] = table[Int(payload[index])] }

@@ -88,7 +88,8 @@ targets += [
 
 // Tests mirror the floors.
 targets += [
-    tests("EssentialsTests", ["Essentials"])
+    tests("EssentialsTests", ["Essentials"]),
+    tests("SDPTests", ["SDP", "Essentials"]),
 ]
 
 // `HANDSET_ONLY=SIPTests swift test` builds that target and what it needs, nothing else.

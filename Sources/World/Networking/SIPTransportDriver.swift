@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The world's side of `TransportSeam` (RFC 3261 §18): sockets and connections for a machine.
+//
+//      machine ── TransportEffect ──▶ perform ──▶ sockets          (sent at the end of the turn)
+//      machine ◀── [TransportInput] ── onInput ◀── sockets         (one call a batch, never from inside perform)
+
+import Essentials
+import SIP
+import SIPAgent
+
+/// What the driver counts.
+public enum TransportCounter: Int, CounterName {
+    case datagramsReceived
+    case datagramsSent
+    case connectionsAccepted
+    case connectionsOpened
+    /// More connections than `TransportLimits.connections`.
+    case connectionsRefused
+    case sendsFailed
+    /// A send or close for a flow that is gone.
+    case unknownFlow
+    /// A datagram of nothing, or of CR LF only (a keep-alive): not handed on.
+    case emptyDatagrams
+}
+
+/// The limits of the driver.
+public struct TransportLimits: Sendable {
+    /// Connections open at once, both ways together.
+    public var connections = 4096
+    public var datagrams = DatagramOptions()
+    public var streams = StreamOptions()
+
+    public init() {}
+}
+
+/// Opens listeners and connections, sends and receives for one machine. Belongs to the loop, like the machine.
+public final class SIPTransportDriver {
+    private enum Flow {
+        case datagrams(DatagramSocket)
+        case listener(StreamListener)
+        case connection(StreamConnection)
+    }
+
+    private let loop: EventLoop
+    private let limits: TransportLimits
+    private let onInput: ([TransportInput]) -> Void
+    private var flows: [FlowID: Flow] = [:]
+    private var connections = 0
+    private var nextID: UInt64 = 1
+    private var pending: [TransportInput] = []
+    private var isDeliveryPlanned = false
+    public private(set) var isOpen = true
+    public private(set) var counters = Counters<TransportCounter>()
+
+    /// `onInput` is called on the loop with what happened, in order.
+    public init(loop: EventLoop, limits: TransportLimits = TransportLimits(), onInput: @escaping ([TransportInput]) -> Void) {
+        self.loop = loop
+        self.limits = limits
+        self.onInput = onInput
+    }
+
+    /// Opens a listener; `TransportInput.listening` follows at the end of the turn. Returns where it listens.
+    ///
+    /// `address` may have port 0 (any), and may be unspecified (every address of the family): then the address told to
+    /// the machine, which it writes into Via and Contact, is the one from which `peer`, the default route without
+    /// one, is reached.
+    @discardableResult
+    public func listen(
+        _ transport: TransportProtocol, at address: SocketAddress, toward peer: SocketAddress? = nil
+    ) throws(NetworkError) -> SocketAddress {
+        let id = FlowID(rawValue: nextID)
+        let bound: SocketAddress
+        switch transport {
+        case .udp:
+            let socket = try DatagramSocket(loop: loop, local: address, options: limits.datagrams)
+            attach(socket, id)
+            bound = socket.local
+        case .tcp:
+            let listener = try StreamListener(loop: loop, local: address, options: limits.streams)
+            attach(listener, id)
+            bound = listener.local
+        case .tls, .ws, .wss: throw Self.notSupported(transport, address)
+        }
+        nextID += 2
+        var told = bound
+        if told.ip.isUnspecified {
+            let route = peer.flatMap { $0.ip.isV6 == told.ip.isV6 ? localAddress(toward: $0) : nil }
+            told.ip = route ?? primaryAddress(like: told.ip)
+        }
+        emit(.listening(id, transport, local: told))
+        return told
+    }
+
+    private static func notSupported(_ transport: TransportProtocol, _ address: SocketAddress) -> NetworkError {
+        NetworkError(
+            .transportNotSupported, "The transport \(transport.rawValue) is not supported yet.",
+            context: "\(transport.rawValue) \(address)")
+    }
+
+    /// Does what the machine wants. What comes of it is told later, never from inside this call.
+    public func perform(_ effect: TransportEffect) {
+        switch effect {
+        case .send(let bytes, let id, let remote): send(bytes, id, remote)
+        case .connect(let id, let transport, let remote, name: _): connect(id, transport, remote)
+        case .close(let id): close(id)
+        }
+    }
+
+    /// Closes everything without telling the machine; connections still send what was queued.
+    public func close() {
+        isOpen = false
+        pending = []
+        for flow in flows.values {
+            switch flow {
+            case .datagrams(let socket): socket.close()
+            case .listener(let listener): listener.close()
+            case .connection(let connection): connection.close()
+            }
+        }
+        flows = [:]
+        connections = 0
+    }
+
+    // MARK: Effects
+
+    private func send(_ bytes: [UInt8], _ id: FlowID, _ remote: SocketAddress) {
+        switch flows[id] {
+        case .datagrams(let socket):
+            counters.increment(.datagramsSent)
+            socket.send(bytes, to: remote)
+        case .connection(let connection): connection.send(bytes)
+        case .listener, nil:
+            counters.increment(.unknownFlow)
+            emit(.sendFailed(id, to: remote, .closedLocally))
+        }
+    }
+
+    private func connect(_ id: FlowID, _ transport: TransportProtocol, _ remote: SocketAddress) {
+        guard transport == .tcp else {
+            return emit(.closed(id, .other(Self.notSupported(transport, remote).reason)))
+        }
+        guard flows[id] == nil else { return }
+        guard connections < limits.connections else {
+            counters.increment(.connectionsRefused)
+            return emit(.closed(id, .limit))
+        }
+        do {
+            let connection = try StreamConnection(loop: loop, to: remote, options: limits.streams)
+            counters.increment(.connectionsOpened)
+            connection.onConnected = { [unowned connection, self] in
+                emit(.connected(id, local: connection.local))
+                deliver()
+            }
+            attach(connection, id)
+        } catch {
+            emit(.closed(id, FlowFailure(errno: error.errorNumber)))
+        }
+    }
+
+    private func close(_ id: FlowID) {
+        switch flows[id] {
+        case .connection(let connection): connection.close()
+        case .datagrams(let socket):
+            socket.close()
+            flows[id] = nil
+            emit(.closed(id, .closedLocally))
+        case .listener(let listener):
+            listener.close()
+            flows[id] = nil
+            emit(.closed(id, .closedLocally))
+        case nil: counters.increment(.unknownFlow)
+        }
+    }
+
+    // MARK: Sockets
+
+    private func attach(_ socket: DatagramSocket, _ id: FlowID) {
+        flows[id] = .datagrams(socket)
+        socket.onReceive = { [self] bytes, from, _ in
+            counters.increment(.datagramsReceived)
+            guard !Self.isKeepAlive(bytes) else { return counters.increment(.emptyDatagrams) }
+            pending.append(.received(bytes.array, id, from: from))
+        }
+        socket.onBatchEnd = { [self] in deliver() }
+        socket.onSendFailed = { [self] remote, failure in
+            counters.increment(.sendsFailed)
+            emit(.sendFailed(id, to: remote, failure))
+        }
+    }
+
+    /// Keep-alives of the sort that RFC 3261 §7.5 tells to ignore: nothing but CR and LF, or single NULs that devices send.
+    private static func isKeepAlive(_ bytes: Span<UInt8>) -> Bool {
+        guard bytes.count <= 4 else { return false }
+        for index in bytes.indices where bytes[index] != 13 && bytes[index] != 10 && bytes[index] != 0 { return false }
+        return true
+    }
+
+    private func attach(_ listener: StreamListener, _ id: FlowID) {
+        flows[id] = .listener(listener)
+        listener.mayAccept = { [self] in
+            if connections < limits.connections { return true }
+            counters.increment(.connectionsRefused)
+            return false
+        }
+        listener.onAccept = { [self] connection in
+            let own = FlowID(rawValue: nextID)
+            nextID += 2
+            counters.increment(.connectionsAccepted)
+            attach(connection, own)
+            emit(.accepted(own, listener: id, local: connection.local, remote: connection.remote))
+        }
+    }
+
+    private func attach(_ connection: StreamConnection, _ id: FlowID) {
+        flows[id] = .connection(connection)
+        connections += 1
+        let remote = connection.remote
+        connection.onReceive = { [self] bytes in
+            emit(.received(bytes, id, from: remote))
+            deliver()
+        }
+        connection.onClosed = { [self] failure in
+            guard isOpen else { return }
+            flows[id] = nil
+            connections -= 1
+            emit(.closed(id, failure))
+        }
+    }
+
+    // MARK: Inputs
+
+    private func emit(_ input: TransportInput) {
+        guard isOpen else { return }
+        pending.append(input)
+        guard !isDeliveryPlanned else { return }
+        isDeliveryPlanned = true
+        loop.atEndOfTurn { [self] in
+            isDeliveryPlanned = false
+            deliver()
+        }
+    }
+
+    private func deliver() {
+        guard isOpen, !pending.isEmpty else { return }
+        let inputs = pending
+        pending = []
+        onInput(inputs)
+    }
+}
+
+extension Span<UInt8> {
+    /// The octets, owned.
+    package var array: [UInt8] { unsafe withUnsafeBufferPointer { unsafe Array($0) } }
+}

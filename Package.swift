@@ -90,6 +90,7 @@ targets += [
 targets += [
     tests("EssentialsTests", ["Essentials"]),
     tests("SDPTests", ["SDP", "Essentials"]),
+    tests("HandsetCommandTests", ["HandsetCommand", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
 ]
 
 // `HANDSET_ONLY=SIPTests swift test` builds that target and what it needs, nothing else.

@@ -1,6 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The command `handset`: reads options, wires the face to files and the terminal, prints. Its contract stands in README.md
+// and docs/events.md.
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
 
 @main
-struct HandsetCommand {
-    static func main() {}
+package struct HandsetCommand {
+    package static let version = "0.1.0"
+
+    static func main() async {
+        // Before the first other thread: they inherit the mask.
+        Interruption.block()
+        let status = await run(Array(CommandLine.arguments.dropFirst()))
+        exit(status.rawValue)
+    }
+
+    /// Runs the command line `arguments`, without the program's name.
+    static func run(_ arguments: [String]) async -> ExitStatus {
+        do {
+            switch try Invocation.parse(arguments) {
+            case .help(let subcommand):
+                LineOutput.standardOutput.write(String(Help.text(for: subcommand).dropLast()))
+                return .success
+            case .version:
+                LineOutput.standardOutput.write("handset \(version)")
+                return .success
+            case .run(let invocation): return try await run(CommandContext(invocation))
+            }
+        } catch let error as UsageError {
+            LineOutput.standardError.write("handset: \(error.sentence.printable)")
+            return .usage
+        } catch let failure as CommandFailure {
+            LineOutput.standardError.write("handset: \(failure.sentence.printable)")
+            return failure.status
+        } catch {
+            LineOutput.standardError.write("handset: \("\(error)".printable)")
+            return .failed
+        }
+    }
+
+    private static func run(_ context: CommandContext) async throws -> ExitStatus {
+        switch context.invocation.subcommand {
+        case .demo: try await runDemo(context)
+        case .serve: try await runServe(context)
+        case .register: try await runRegister(context)
+        case .call: try await runCall(context)
+        case .answer: try await runAnswer(context)
+        case .phone: try await runPhone(context)
+        case .parse: try runParse(context)
+        case .sdpAnswer: try runSDPAnswer(context)
+        }
+    }
 }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A line of `--control`: what a program that drives the command asks for.
+package struct ControlCommand: Sendable, Equatable {
+    package enum Action: Sendable, Equatable {
+        case hold
+        case resume
+        case mute
+        case unmute
+        case dtmf(String)
+        /// Blind transfer to a URI.
+        case transfer(to: String)
+        /// Transfer to the other side of another call.
+        case attended(with: String)
+        case answer
+        case reject(status: Int)
+        case hangUp
+        case statistics
+        /// Place another call (`phone`).
+        case call(String)
+        case quit
+    }
+
+    package var action: Action
+    /// The word of the line, for the event that answers it.
+    package var name: String
+    /// Which call; nil is the only one, or the newest.
+    package var call: String?
+
+    package init(_ action: Action, name: String, call: String? = nil) {
+        self.action = action
+        self.name = name
+        self.call = call
+    }
+
+    /// What is wrong with a line: the text of the `error` event.
+    package struct Failure: Error, Sendable, Equatable {
+        package var command: String
+        package var text: String
+
+        package init(command: String, text: String) {
+            self.command = command
+            self.text = text
+        }
+    }
+
+    /// Reads `{"command":"dtmf","digits":"42#","call":"1"}`.
+    package init(parsing line: String) throws(Failure) {
+        let object: JSONValue
+        do {
+            object = try JSONValue(parsing: line)
+        } catch {
+            throw Failure(command: "", text: "not JSON: \(error.reason) at octet \(error.offset)")
+        }
+        guard case .object = object, let name = object["command"]?.text else {
+            throw Failure(command: "", text: "no \"command\" in the line")
+        }
+        let action = try Self.action(name, object)
+        var call = object["call"]?.text
+        if case .integer(let number) = object["call"] { call = "\(number)" }
+        self.init(action, name: name, call: call)
+    }
+
+    private static func action(_ name: String, _ object: JSONValue) throws(Failure) -> Action {
+        func needed(_ member: String) throws(Failure) -> String {
+            guard let text = object[member]?.text, !text.isEmpty else { throw Failure(command: name, text: "\(name) needs \"\(member)\"") }
+            return text
+        }
+        switch name {
+        case "hold": return .hold
+        case "resume": return .resume
+        case "mute": return .mute
+        case "unmute": return .unmute
+        case "dtmf":
+            let digits = try needed("digits")
+            guard digits.allSatisfy({ "0123456789*#ABCDabcd,".contains($0) }) else {
+                throw Failure(command: name, text: "digits are 0-9 * # A-D and a comma for a pause")
+            }
+            return .dtmf(digits.uppercased())
+        case "transfer": return .transfer(to: try needed("to"))
+        case "attended": return .attended(with: try needed("with"))
+        case "answer": return .answer
+        case "reject":
+            let status = object["status"]?.number ?? 486
+            guard status == status.rounded(), (300...699).contains(status) else {
+                throw Failure(command: name, text: "\"status\" is 300 to 699")
+            }
+            return .reject(status: Int(status))
+        case "hangup": return .hangUp
+        case "statistics": return .statistics
+        case "call": return .call(try needed("to"))
+        case "quit": return .quit
+        default: throw Failure(command: name, text: "there is no command \"\(name)\"")
+        }
+    }
+}

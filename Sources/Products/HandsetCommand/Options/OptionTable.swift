@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Every option of every subcommand, once.
+package enum OptionTable {
+    private static let secureTransports = [
+        "tls": "TLS comes with a later version.", "ws": "WebSocket comes with a later version.",
+        "wss": "WebSocket comes with a later version.",
+    ]
+    private static let noTLS = "TLS comes with a later version."
+
+    package static let common = [
+        OptionSpec(flag: "--help", "Show this text."),
+        OptionSpec(flag: "--json", "Print one JSON object a line (docs/events.md)."),
+        OptionSpec(
+            "--log-level", "LEVEL", .choice(["off", "error", "warning", "info", "debug"]), "What goes to standard error (default off)."),
+        OptionSpec("--trace", "FILE", .text, "Write every SIP message to FILE, one JSON object a line, secrets masked."),
+    ]
+
+    package static let control = [
+        OptionSpec(flag: "--control", "Read JSON lines from standard input (docs/events.md).")
+    ]
+
+    package static let account = [
+        OptionSpec("--account", "sip:USER@DOMAIN", .text, "The address of record; without it, calls are direct and need no server."),
+        OptionSpec("--auth-user", "NAME", .text, "The user name for digest (default: the account's user)."),
+        OptionSpec("--password-file", "FILE", .text, "The password: the first line of FILE (else the environment's HANDSET_PASSWORD)."),
+        OptionSpec("--registrar", "URI", .text, "Where to register (default: the account's domain)."),
+        OptionSpec("--proxy", "URI", .text, "Send every request outside dialogs through this proxy."),
+        OptionSpec(
+            "--transport", "udp|tcp|tls|ws|wss", .choice(["udp", "tcp", "tls", "ws", "wss"]),
+            "How SIP travels (default: as DNS and URI say, else udp).",
+            laterValues: secureTransports),
+        OptionSpec("--listen", "HOST:PORT", .address, "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0)."),
+        OptionSpec("--rtp-ports", "LOW-HIGH", .ports, "The ports for RTP (default: any)."),
+        OptionSpec("--dns", "HOST:PORT", .address, "The DNS server to ask (default: the system's)."),
+        OptionSpec(flag: "--no-register", "Do not register; implies --direct accept."),
+        OptionSpec("--expires", "S", .integer(1...86400), "How long a registration is to last, in seconds (default 600)."),
+        OptionSpec("--direct", "accept|refuse", .choice(["accept", "refuse"]), "Calls that do not come from the account's server."),
+        OptionSpec("--ca", "FILE", .text, "The certificates to trust.", later: noTLS),
+        OptionSpec("--cert", "FILE", .text, "Our certificate.", later: noTLS),
+        OptionSpec("--key", "FILE", .text, "The key of our certificate.", later: noTLS),
+        OptionSpec("--pin", "SHA256", .text, "The one certificate to trust.", later: noTLS),
+        OptionSpec(flag: "--insecure", "Trust any certificate.", later: noTLS),
+        OptionSpec(
+            "--ice", "off|on", .choice(["off", "on"]), "ICE (default off).", laterValues: ["on": "ICE comes with a later version."]),
+        OptionSpec("--stun", "HOST:PORT", .text, "A STUN server.", later: "STUN comes with a later version."),
+        OptionSpec("--turn", "URI", .text, "A TURN server.", later: "TURN comes with a later version."),
+    ]
+
+    private static let laterCodecs = ["opus": "Opus comes with a later version.", "g722": "G.722 comes with a later version."]
+    private static let laterSRTP = ["prefer": "SRTP comes with a later version.", "require": "SRTP comes with a later version."]
+    private static let codecNames = ["opus", "g722", "pcmu", "pcma"]
+
+    package static let codecs = OptionSpec(
+        "--codecs", "LIST", .list(codecNames), "Codecs in order of preference (default pcmu,pcma).", laterValues: laterCodecs)
+    package static let srtp = OptionSpec(
+        "--srtp", "off|prefer|require", .choice(["off", "prefer", "require"]), "Encryption of media (default off).", laterValues: laterSRTP)
+
+    package static let media = [
+        OptionSpec("--play", "FILE.wav", .text, "What to say: from its first sample when media starts, then silence."),
+        OptionSpec(flag: "--loop", "Repeat --play."),
+        OptionSpec("--record", "FILE.wav", .text, "Write what would go to the loudspeaker, in real time (mono, 16 bit)."),
+        OptionSpec(
+            "--device", "null|default|NAME", .text, "Microphone and loudspeaker (default null: silence).",
+            laterValues: ["*": "sound devices come with a later version."], worksWith: ["null"]),
+        codecs,
+        OptionSpec("--ptime", "MS", .choice(["10", "20", "30", "40", "60"]), "Milliseconds of audio a packet (default 20)."),
+        OptionSpec("--bitrate", "KBPS", .integer(6...510), "Opus bit rate.", later: "Opus comes with a later version."),
+        OptionSpec(
+            "--redundancy", "off|auto|N", .text, "Send audio twice against loss (default off).",
+            laterValues: ["*": "redundancy comes with a later version."], worksWith: ["off"]),
+        srtp,
+        OptionSpec(
+            "--dtmf-method", "auto|rfc4733|info|inband", .choice(["auto", "rfc4733", "info", "inband"]),
+            "How digits are sent (default auto)."),
+        OptionSpec("--statistics", "S", .seconds, "An event with the stream's figures every S seconds."),
+        OptionSpec("--report", "FILE.html", .text, "A page about the call.", later: "reports come with a later version."),
+        OptionSpec("--program", "CMD", .text, "A program that hears and speaks.", later: "programs come with a later version."),
+    ]
+
+    private static let duration = OptionSpec("--duration", "S", .seconds, "Hang up this long after the call was established.")
+
+    package static let demo = [
+        OptionSpec("--out", "DIR", .text, "Where recordings and report go (default ./handset-demo).")
+    ]
+
+    package static let serve = [
+        OptionSpec(
+            "--listen", "udp|tcp:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
+            laterValues: secureTransports),
+        OptionSpec("--domain", "D", .text, "The domain that is served (default: any that names us).", repeats: true),
+        OptionSpec("--user", "NAME:PASSWORD", .text, "Somebody who may register; without any, everybody may.", repeats: true),
+        OptionSpec("--users", "FILE", .text, "The same, one NAME:PASSWORD a line."),
+        OptionSpec("--cert", "FILE", .text, "The server's certificate.", later: noTLS),
+        OptionSpec("--key", "FILE", .text, "The key of the certificate.", later: noTLS),
+    ]
+
+    package static let register = [
+        OptionSpec(flag: "--once", "Show the result, unregister and end.")
+    ]
+
+    package static let call = [
+        duration,
+        OptionSpec(flag: "--hangup-after-play", "Hang up when --play has been played."),
+        OptionSpec("--dtmf", "DIGITS", .text, "Send these once the call is established: 0-9 * # A-D, a comma is a pause."),
+        OptionSpec("--header", "'N: V'", .text, "A further header field of the INVITE.", repeats: true),
+    ]
+
+    package static let answer = [
+        OptionSpec("--status", "CODE", .integer(300...699), "Refuse with this status instead of answering."),
+        OptionSpec("--delay", "S", .seconds, "Ring this long first (default 0)."),
+        OptionSpec("--calls", "N", .integer(1...1_000_000), "End after N calls have ended."),
+        OptionSpec("--max-calls", "N", .integer(1...100_000), "Refuse with 486 what exceeds N calls at a time (default 1000)."),
+        duration,
+        OptionSpec(flag: "--echo", "Send back what is heard."),
+    ]
+}

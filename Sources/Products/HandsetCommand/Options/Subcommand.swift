@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// What the command can do.
+package enum Subcommand: String, CaseIterable, Sendable {
+    case demo
+    case serve
+    case register
+    case call
+    case answer
+    case phone
+    case parse
+    case sdpAnswer = "sdp-answer"
+
+    /// One sentence for `--help`.
+    package var summary: String {
+        switch self {
+        case .demo: "A whole call between two phones through the embedded server, with recordings and a report."
+        case .serve: "The embedded registrar and proxy with the services echo, tone, music and record; for tests, not for the Internet."
+        case .register: "Register, show the result, stay and refresh."
+        case .call: "Place a call; it ends when the other side or --duration ends it."
+        case .answer: "Wait for calls and answer them."
+        case .phone: "An interactive phone."
+        case .parse: "Print a SIP message as JSON, or where it is wrong."
+        case .sdpAnswer: "Print the answer that this user agent gives to an SDP offer."
+        }
+    }
+
+    /// The operands in `--help`.
+    package var operandPlaceholder: String {
+        switch self {
+        case .call: "URI"
+        case .parse: "[FILE|-]"
+        case .sdpAnswer: "FILE"
+        case .demo, .serve, .register, .answer, .phone: ""
+        }
+    }
+
+    /// How many operands may stand.
+    package var operandCount: ClosedRange<Int> {
+        switch self {
+        case .call, .sdpAnswer: 1...1
+        case .parse: 0...1
+        case .demo, .serve, .register, .answer, .phone: 0...0
+        }
+    }
+
+    /// The options with the heading under which `--help` shows them.
+    package var options: [(heading: String, options: [OptionSpec])] {
+        let own: [(String, [OptionSpec])] =
+            switch self {
+            case .demo: [("Options", OptionTable.demo)]
+            case .serve: [("Options", OptionTable.serve)]
+            case .register: [("Options", OptionTable.register + OptionTable.control), ("Account", OptionTable.account)]
+            case .call:
+                [("Options", OptionTable.call + OptionTable.control), ("Account", OptionTable.account), ("Media", OptionTable.media)]
+            case .answer:
+                [("Options", OptionTable.answer + OptionTable.control), ("Account", OptionTable.account), ("Media", OptionTable.media)]
+            case .phone: [("Options", OptionTable.control), ("Account", OptionTable.account), ("Media", OptionTable.media)]
+            case .parse: []
+            case .sdpAnswer: [("Options", [OptionTable.codecs, OptionTable.srtp])]
+            }
+        return own + [("Common", OptionTable.common)]
+    }
+
+    /// Subcommands of a later version, each with its sentence.
+    package static let later = ["explain": "explaining a trace comes with a later version."]
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Media
+import SIPAgent
+
+extension CommandEvent {
+    /// The value of `event`.
+    package var name: String {
+        switch self {
+        case .listening: "listening"
+        case .registration: "registration"
+        case .call: "call"
+        case .media: "media"
+        case .playback: "playback"
+        case .dtmf: "dtmf"
+        case .hold: "hold"
+        case .transfer: "transfer"
+        case .statistics: "statistics"
+        case .warning: "warning"
+        case .ended: "ended"
+        case .done: "done"
+        case .error: "error"
+        case .step: "step"
+        }
+    }
+
+    /// The object that `--json` prints.
+    package func json(at time: MonotonicTime) -> JSONValue {
+        var members = [JSONValue.Member("event", .string(name)), JSONValue.Member("time", .seconds(time))]
+        if case .object(let own) = fields { members += own }
+        return .object(members)
+    }
+
+    private var fields: JSONValue {
+        switch self {
+        case .listening(let transport, let address, let port):
+            .object(("transport", .string(transport)), ("address", .string("\(address)")), ("port", .integer(Int64(port))))
+        case .registration(let account, let it):
+            .object(
+                ("phone", .text(it.phone)), ("account", .string(account)), ("state", .string(it.state)), ("status", .count(it.status)),
+                ("reason", .text(it.reason)), ("expires", .count(it.expires)))
+        case .call(let reference, let it):
+            reference.object(
+                ("direction", .string(it.direction)), ("state", .string(it.state)), ("status", .count(it.status)),
+                ("reason", .text(it.reason)), ("remote", .string(it.remote)))
+        case .media(let reference, let it):
+            reference.object(
+                ("codec", .string(it.codec)), ("direction", .string(it.direction)), ("local", .text(it.local?.description)),
+                ("remote", .text(it.remote?.description)), ("secured", .bool(it.secured)))
+        case .playback(let reference, let state, let file): reference.object(("state", .string(state)), ("file", .string(file)))
+        case .dtmf(let reference, let it):
+            reference.object(
+                ("direction", .string(it.direction)), ("digit", .string(String(it.digit))), ("method", .string(it.method)),
+                ("ms", .integer(Int64(it.milliseconds))))
+        case .hold(let reference, let side, let state): reference.object(("by", .string(side)), ("state", .string(state)))
+        case .transfer(let reference, let state, let target, let status):
+            reference.object(("state", .string(state)), ("target", .text(target)), ("status", .count(status)))
+        case .statistics(let reference, let it): reference.object(Self.statisticsMembers(it))
+        case .warning(let code, let text, let reference):
+            (reference ?? .none).object(("code", .string(code)), ("text", .string(text)))
+        case .ended(let reference, let cause, let duration): reference.object(Self.endMembers(cause, duration))
+        case .done(let command, let reference): (reference ?? .none).object(("command", .string(command)))
+        case .error(let command, let text, let reference):
+            (reference ?? .none).object(("command", .string(command)), ("text", .string(text)))
+        case .step(let name, let text): .object(("step", .string(name)), ("text", .string(text)))
+        }
+    }
+
+    private static func statisticsMembers(_ it: StreamStatistics) -> [JSONValue.Member] {
+        [
+            JSONValue.Member("sent", .integer(Int64(clamping: it.packetsSent))),
+            JSONValue.Member("received", .integer(Int64(clamping: it.packetsReceived))),
+            JSONValue.Member("lost", .integer(Int64(clamping: it.packetsLost))),
+            JSONValue.Member("late", .integer(Int64(clamping: it.packetsLate))),
+            JSONValue.Member("duplicated", .integer(Int64(clamping: it.packetsDuplicated))),
+            JSONValue.Member("jitter", .hundredths(it.jitterMilliseconds)),
+            JSONValue.Member("delay", it.roundTripMilliseconds.map { .hundredths($0) } ?? .null),
+            JSONValue.Member("buffer", .hundredths(it.bufferMilliseconds)),
+            JSONValue.Member("concealed", .integer(Int64(clamping: it.framesConcealed))),
+            JSONValue.Member("score", .hundredths(it.score)),
+        ]
+    }
+
+    private static func endMembers(_ cause: Cause, _ duration: Interval?) -> [JSONValue.Member] {
+        var members = [JSONValue.Member("cause", .string(cause.code)), JSONValue.Member("text", .string(cause.sentence))]
+        if let status = cause.status { members.append(JSONValue.Member("status", .integer(Int64(status)))) }
+        if !cause.evidence.isEmpty {
+            let evidence = cause.evidence.map { JSONValue.object(("name", .string($0.name)), ("value", .string($0.value))) }
+            members.append(JSONValue.Member("evidence", .array(evidence)))
+        }
+        members.append(JSONValue.Member("duration", duration.map { .hundredths($0.seconds) } ?? .integer(0)))
+        return members
+    }
+}
+
+extension CommandEvent.CallReference {
+    /// An event that belongs to no call.
+    fileprivate static let none = Self("")
+
+    fileprivate func object(_ members: (String, JSONValue?)...) -> JSONValue {
+        object(members.compactMap { name, value in value.map { JSONValue.Member(name, $0) } })
+    }
+
+    fileprivate func object(_ members: [JSONValue.Member]) -> JSONValue {
+        var all: [JSONValue.Member] = []
+        if let phone { all.append(JSONValue.Member("phone", .string(phone))) }
+        if !call.isEmpty { all.append(JSONValue.Member("call", .string(call))) }
+        return .object(all + members)
+    }
+}
+
+extension JSONValue {
+    static func text(_ value: String?) -> JSONValue? { value.map { .string($0) } }
+    static func count(_ value: Int?) -> JSONValue? { value.map { .integer(Int64($0)) } }
+
+    /// Seconds of a clock, to the microsecond.
+    package static func seconds(_ time: MonotonicTime) -> JSONValue { .decimal(Double(time.nanoseconds / 1000) / 1e6) }
+
+    /// A figure with two decimals.
+    static func hundredths(_ value: Double) -> JSONValue { .decimal((value * 100).rounded() / 100) }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Media
+import SIPAgent
+
+extension CommandEvent {
+    /// The line for a person; without characters that move the cursor of a terminal.
+    package var text: String { line.printable }
+
+    private var line: String {
+        switch self {
+        case .listening(let transport, let address, let port): "listening on \(transport) \(SocketAddress(address, port))"
+        case .registration(let account, let it):
+            prefix(it.phone) + account + " " + it.state + Self.bracket(it.status, it.reason) + (it.expires.map { ", for \($0) s" } ?? "")
+        case .call(let reference, let it):
+            "\(reference) \(it.state)\(Self.bracket(it.status, it.reason)) \(it.direction == "incoming" ? "from" : "to") \(it.remote)"
+        case .media(let reference, let it):
+            "\(reference) media \(it.codec) \(it.direction)"
+                + (it.remote.map { " with \($0)" } ?? "") + (it.secured ? ", encrypted" : ", not encrypted")
+        case .playback(let reference, let state, let file): "\(reference) playback of \(file) \(state)"
+        case .dtmf(let reference, let it): "\(reference) digit \(it.digit) \(it.direction) (\(it.method), \(it.milliseconds) ms)"
+        case .hold(let reference, let side, let state): "\(reference) \(state) by \(side == "local" ? "us" : "the other side")"
+        case .transfer(let reference, let state, let target, let status):
+            "\(reference) transfer \(state)" + (target.map { " to \($0)" } ?? "") + Self.bracket(status, nil)
+        case .statistics(let reference, let it):
+            "\(reference) sent \(it.packetsSent), received \(it.packetsReceived), lost \(it.packetsLost), "
+                + "jitter \(JSONValue.hundredths(it.jitterMilliseconds)) ms, score \(JSONValue.hundredths(it.score))"
+        case .warning(let code, let text, let reference): (reference.map { "\($0) " } ?? "") + "warning: \(text) (\(code))"
+        case .ended(let reference, let cause, let duration):
+            "\(reference) ended" + (duration.map { " after \(JSONValue.hundredths($0.seconds)) s" } ?? "")
+                + ": \(cause.sentence) (\(cause.code))"
+        case .done(let command, _): "\(command): done"
+        case .error(let command, let text, _): "\(command): \(text)"
+        case .step(_, let text): text
+        }
+    }
+
+    private func prefix(_ phone: String?) -> String { phone.map { $0 + ": " } ?? "" }
+
+    private static func bracket(_ status: Int?, _ reason: String?) -> String {
+        guard let status else { return reason.map { " (\($0))" } ?? "" }
+        return " (\(status)\(reason.map { " " + $0 } ?? ""))"
+    }
+}
+
+extension CommandEvent.CallReference: CustomStringConvertible {
+    package var description: String { (phone.map { $0 + ": " } ?? "") + "call " + call }
+}
+
+extension String {
+    /// Without control characters and the marks that reverse the direction of text: what a stranger sends is shown in a terminal.
+    package var printable: String {
+        var result = ""
+        for scalar in unicodeScalars {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned:
+                result.unicodeScalars.append("\u{fffd}")
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+}

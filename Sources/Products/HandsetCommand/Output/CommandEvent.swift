@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Media
+import SIPAgent
+
+/// What the command reports: one line of output each. All of them stand in docs/events.md.
+package enum CommandEvent: Sendable {
+    /// A transport can be reached; comes before anything can be sent to it.
+    case listening(transport: String, address: IPAddress, port: UInt16)
+    case registration(String, Registration)
+    case call(CallReference, Call)
+    case media(CallReference, Media)
+    /// A file given by `--play`: `started` or `finished`.
+    case playback(CallReference, state: String, file: String)
+    case dtmf(CallReference, Digit)
+    /// Who holds (`local` or `remote`), and whether it is `held` or `resumed`.
+    case hold(CallReference, by: String, state: String)
+    case transfer(CallReference, state: String, target: String?, status: Int?)
+    case statistics(CallReference, StreamStatistics)
+    case warning(code: String, text: String, call: CallReference?)
+    case ended(CallReference, Cause, duration: Interval?)
+    /// The answer to a control line.
+    case done(command: String, call: CallReference?)
+    case error(command: String, text: String, call: CallReference?)
+    /// A step of `demo`.
+    case step(String, text: String)
+
+    /// Which call, and with several phones in one process (`demo`) which phone.
+    package struct CallReference: Sendable, Equatable {
+        package var call: String
+        package var phone: String?
+        package init(_ call: String, phone: String? = nil) {
+            self.call = call
+            self.phone = phone
+        }
+    }
+
+    package struct Registration: Sendable {
+        /// `registering`, `registered`, `refused`, `failed` or `unregistered`.
+        package var state: String
+        package var status: Int?
+        package var reason: String?
+        /// Granted seconds.
+        package var expires: Int?
+        package var phone: String?
+        package init(_ state: String, status: Int? = nil, reason: String? = nil, expires: Int? = nil, phone: String? = nil) {
+            self.state = state
+            self.status = status
+            self.reason = reason
+            self.expires = expires
+            self.phone = phone
+        }
+    }
+
+    package struct Call: Sendable {
+        /// `outgoing` or `incoming`.
+        package var direction: String
+        /// `calling`, `incoming`, `early`, `connecting`, `confirmed` or `disconnected` (requirement A10).
+        package var state: String
+        package var status: Int?
+        package var reason: String?
+        package var remote: String
+        package init(direction: String, state: String, status: Int? = nil, reason: String? = nil, remote: String) {
+            self.direction = direction
+            self.state = state
+            self.status = status
+            self.reason = reason
+            self.remote = remote
+        }
+    }
+
+    package struct Media: Sendable {
+        package var codec: String
+        /// `sendrecv`, `sendonly`, `recvonly` or `inactive`, from our side.
+        package var direction: String
+        package var local: SocketAddress?
+        package var remote: SocketAddress?
+        package var secured: Bool
+        package init(codec: String, direction: String, local: SocketAddress?, remote: SocketAddress?, secured: Bool) {
+            self.codec = codec
+            self.direction = direction
+            self.local = local
+            self.remote = remote
+            self.secured = secured
+        }
+    }
+
+    package struct Digit: Sendable {
+        /// `sent` or `received`.
+        package var direction: String
+        package var digit: Character
+        /// `rfc4733`, `info` or `inband`.
+        package var method: String
+        package var milliseconds: Int
+        package init(direction: String, digit: Character, method: String, milliseconds: Int) {
+            self.direction = direction
+            self.digit = digit
+            self.method = method
+            self.milliseconds = milliseconds
+        }
+    }
+}

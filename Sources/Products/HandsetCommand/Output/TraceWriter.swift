@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import SIP
+
+/// Writes each SIP message of `--trace FILE` as a line: the input of `explain`.
+package struct TraceWriter: Sendable {
+    package enum Direction: String, Sendable {
+        case sent
+        case received
+    }
+
+    private let output: LineOutput
+
+    package init(output: LineOutput) { self.output = output }
+
+    package func write(
+        _ direction: Direction, _ transport: TransportProtocol, local: SocketAddress?, remote: SocketAddress,
+        message: some Collection<UInt8>,
+        at time: MonotonicTime
+    ) {
+        let line = JSONValue.object(
+            ("time", .seconds(time)), ("direction", .string(direction.rawValue)), ("transport", .string(transport.rawValue)),
+            ("local", .text(local?.description)), ("remote", .string(remote.description)),
+            ("message", .string(SecretMask.masked(String(decoding: message, as: UTF8.self)))))
+        output.write(line.description)
+    }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Essentials
+import SIP
+
+/// ACCOUNT-OPTIONS, with their defaults.
+package struct AccountSettings: Sendable {
+    /// The address of record; nil: direct calls without a server.
+    package var address: String?
+    package var authenticationUser: String?
+    package var password: Secret?
+    package var registrar: String?
+    package var proxy: String?
+    package var transport: TransportProtocol?
+    package var listen: SocketAddress
+    package var rtpPorts: ClosedRange<UInt16>?
+    package var dnsServer: SocketAddress?
+    package var registers: Bool
+    /// Seconds.
+    package var expires: Int
+    /// Whether calls are taken that do not come from the account's server.
+    package var acceptsDirectCalls: Bool
+
+    /// Reads `--password-file` if it is given.
+    package init(_ invocation: Invocation, environment: (String) -> String? = Environment.value) throws(CommandFailure) {
+        address = try Self.uri(invocation, "--account", requiresUser: true)
+        registrar = try Self.uri(invocation, "--registrar")
+        proxy = try Self.uri(invocation, "--proxy")
+        authenticationUser = invocation.value("--auth-user")
+        transport = invocation.value("--transport").flatMap(TransportProtocol.init)
+        listen = invocation.value("--listen").flatMap(Address.parse) ?? SocketAddress(.anyV4, 0)
+        rtpPorts = invocation.value("--rtp-ports").flatMap(Address.parsePorts)
+        dnsServer = invocation.value("--dns").flatMap(Address.parse)
+        registers = address != nil && !invocation.has("--no-register")
+        expires = invocation.integer("--expires") ?? 600
+        acceptsDirectCalls = invocation.value("--direct").map { $0 == "accept" } ?? !registers
+        password = try Self.password(file: invocation.value("--password-file"), environment: environment)
+        if invocation.subcommand == .register, address == nil { throw .usage("register needs --account.") }
+        if invocation.has("--no-register"), invocation.subcommand == .register { throw .usage("register cannot go with --no-register.") }
+    }
+
+    private static func password(file: String?, environment: (String) -> String?) throws(CommandFailure) -> Secret? {
+        guard let file else { return environment("HANDSET_PASSWORD").map { Secret($0) } }
+        do {
+            let line = try TextFile.read(file).prefix { $0 != 0x0a && $0 != 0x0d }
+            return Secret(utf8: Array(line))
+        } catch {
+            throw .failed("\(error)")
+        }
+    }
+
+    private static func uri(_ invocation: Invocation, _ option: String, requiresUser: Bool = false) throws(CommandFailure) -> String? {
+        guard let text = invocation.value(option) else { return nil }
+        return text
+    }
+}

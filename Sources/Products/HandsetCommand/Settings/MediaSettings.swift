@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+
+/// MEDIA-OPTIONS, with their defaults.
+package struct MediaSettings: Sendable {
+    package enum DTMFMethod: String, Sendable {
+        case auto
+        case rfc4733
+        case info
+        case inBand = "inband"
+    }
+
+    package var playFile: String?
+    package var loops: Bool
+    package var recordFile: String?
+    /// Encoding names as in SDP, in order of preference.
+    package var codecs: [String]
+    /// Milliseconds a packet.
+    package var packetTime: Int
+    package var dtmfMethod: DTMFMethod
+    package var statisticsEvery: Interval?
+
+    package init(_ invocation: Invocation) throws(CommandFailure) {
+        playFile = invocation.value("--play")
+        loops = invocation.has("--loop")
+        recordFile = invocation.value("--record")
+        codecs = Self.codecs(invocation)
+        packetTime = invocation.integer("--ptime") ?? 20
+        dtmfMethod = invocation.value("--dtmf-method").flatMap(DTMFMethod.init) ?? .auto
+        statisticsEvery = invocation.value("--statistics").flatMap(Seconds.parse)
+        if loops, playFile == nil { throw .usage("--loop needs --play.") }
+        if let every = statisticsEvery, every < .milliseconds(100) { throw .usage("--statistics takes 0.1 seconds or more.") }
+    }
+
+    package static func codecs(_ invocation: Invocation) -> [String] {
+        invocation.value("--codecs").map { $0.split(separator: ",").map { $0.uppercased() } } ?? ["PCMU", "PCMA"]
+    }
+
+    /// The file of the call with this number, from 1: `talk.wav`, `talk-2.wav` (`answer` numbers from the first on).
+    package static func numbered(_ path: String, _ number: Int) -> String {
+        let slash = path.lastIndex(of: "/")
+        guard let dot = path.lastIndex(of: "."), slash.map({ $0 < dot }) ?? true, dot != path.startIndex else { return "\(path)-\(number)" }
+        return "\(path[..<dot])-\(number)\(path[dot...])"
+    }
+}

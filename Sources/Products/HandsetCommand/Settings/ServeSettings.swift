@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Essentials
+import SIP
+
+/// The options of `serve`.
+package struct ServeSettings: Sendable {
+    package struct Listener: Sendable, Equatable {
+        package var transport: TransportProtocol
+        package var address: SocketAddress
+    }
+
+    package struct User: Sendable, Equatable {
+        package var name: String
+        package var password: Secret
+    }
+
+    package var listeners: [Listener]
+    /// Empty: any domain that names the server.
+    package var domains: [String]
+    /// Empty: everybody may register and call.
+    package var users: [User]
+
+    /// Reads `--users` if it is given.
+    package init(_ invocation: Invocation) throws(CommandFailure) {
+        listeners = invocation.all("--listen").compactMap(Address.parseListener).map {
+            Listener(transport: $0.transport, address: $0.address)
+        }
+        if listeners.isEmpty {
+            let address = SocketAddress(.loopbackV4, 5060)
+            listeners = [Listener(transport: .udp, address: address), Listener(transport: .tcp, address: address)]
+        }
+        domains = invocation.all("--domain").map { $0.lowercased() }
+        users = []
+        for text in invocation.all("--user") { users.append(try Self.user(text, place: "--user")) }
+        guard let file = invocation.value("--users") else { return }
+        let bytes: [UInt8]
+        do { bytes = try TextFile.read(file) } catch { throw .failed("\(error)") }
+        for (index, line) in TextFile.lines(bytes).enumerated() { users.append(try Self.user(line, place: "\(file), entry \(index + 1)")) }
+    }
+
+    /// The text is not repeated in the message: it holds a password.
+    private static func user(_ text: String, place: String) throws(CommandFailure) -> User {
+        guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { throw .usage("\(place) is not NAME:PASSWORD.") }
+        return User(name: String(text[..<colon]), password: Secret(String(text[text.index(after: colon)...])))
+    }
+}

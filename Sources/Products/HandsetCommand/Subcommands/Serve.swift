@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+
+extension HandsetCommand {
+    static func runServe(_ context: CommandContext) async throws(CommandFailure) -> ExitStatus {
+        throw .failed("serve is not wired yet.")
+    }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// A file that takes whole lines from any thread; each is with the system when `write` returns.
+package final class LineOutput: Sendable {
+    private let descriptor: Int32
+    /// Keeps lines whole; true once the reader is gone (EPIPE) or the disk is full.
+    private let failed = Mutex(false)
+
+    private init(descriptor: Int32) { self.descriptor = descriptor }
+
+    package static let standardOutput = LineOutput(descriptor: 1)
+    package static let standardError = LineOutput(descriptor: 2)
+
+    /// Opens a new, empty file that only its owner reads; nil with the system's reason in `errno`.
+    package convenience init(creating path: String) throws(FileError) {
+        let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw FileError(path: path, doing: "write") }
+        self.init(descriptor: descriptor)
+    }
+
+    deinit { if descriptor > 2 { close(descriptor) } }
+
+    package func write(_ line: String) {
+        var bytes = Array((line + "\n").utf8)[...]
+        failed.withLock { failed in
+            while !bytes.isEmpty, !failed {
+                let count = unsafe bytes.withUnsafeBytes { unsafe systemWrite(descriptor, $0.baseAddress, $0.count) }
+                if count > 0 {
+                    bytes = bytes.dropFirst(count)
+                } else if errno != EINTR {
+                    failed = true
+                }
+            }
+        }
+    }
+}
+
+/// A file that could not be read or written, in the system's words.
+package struct FileError: Error, Sendable, CustomStringConvertible {
+    package var description: String
+
+    /// Takes the reason from `errno`.
+    package init(path: String, doing: String) {
+        let reason = unsafe strerror(errno).map { unsafe String(cString: $0) } ?? "error \(errno)"
+        description = "cannot \(doing) \(path): \(reason)"
+    }
+}
+
+@unsafe private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    unsafe write(descriptor, bytes, count)
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// Whole files, for what is small by nature: messages, offers, passwords.
+package enum TextFile {
+    /// At most this much is read: a message has 64 KiB at most.
+    package static let limit = 1 << 20
+
+    /// The octets of the file, or of standard input for `-`.
+    package static func read(_ path: String) throws(FileError) -> [UInt8] {
+        let descriptor = path == "-" ? 0 : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError(path: path, doing: "read") }
+        defer { if descriptor > 0 { close(descriptor) } }
+        var result: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 16384)
+        while result.count < limit {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { break }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                throw FileError(path: path, doing: "read")
+            }
+            result += buffer[..<count]
+        }
+        return result
+    }
+
+    /// The lines of a text without their ends; empty lines and those that begin with `#` are left out.
+    package static func lines(_ bytes: [UInt8]) -> [String] {
+        bytes.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }).map { String(decoding: $0, as: UTF8.self) }.filter { !$0.hasPrefix("#") }
+    }
+}
+
+@unsafe private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    unsafe read(descriptor, bytes, count)
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HandsetCommand
+import Testing
+
+@Suite struct ControlTests {
+    @Test(arguments: [
+        ("{\"command\":\"hold\"}", ControlCommand.Action.hold), ("{\"command\":\"resume\"}", .resume), ("{\"command\":\"mute\"}", .mute),
+        ("{\"command\":\"unmute\"}", .unmute), ("{\"command\":\"dtmf\",\"digits\":\"4,a#\"}", .dtmf("4,A#")),
+        ("{\"command\":\"transfer\",\"to\":\"sip:x@y\"}", .transfer(to: "sip:x@y")),
+        ("{\"command\":\"attended\",\"with\":\"2\"}", .attended(with: "2")),
+        ("{\"command\":\"answer\"}", .answer), ("{\"command\":\"reject\"}", .reject(status: 486)),
+        ("{\"command\":\"reject\",\"status\":603}", .reject(status: 603)), ("{\"command\":\"hangup\"}", .hangUp),
+        ("{\"command\":\"statistics\"}", .statistics), ("{\"command\":\"call\",\"to\":\"100\"}", .call("100")),
+        ("{\"command\":\"quit\"}", .quit),
+    ])
+    func everyCommandIsRead(line: String, action: ControlCommand.Action) throws {
+        #expect(try ControlCommand(parsing: line).action == action)
+        #expect(try ControlCommand(parsing: line).call == nil)
+        let named = line.dropLast() + ",\"call\":\"3\"}"
+        #expect(try ControlCommand(parsing: String(named)).call == "3")
+        #expect(try ControlCommand(parsing: String(line.dropLast() + ",\"call\":3}")).call == "3")
+    }
+
+    @Test(arguments: [
+        "", "hold", "{}", "[]", "{\"command\":1}", "{\"command\":\"dance\"}", "{\"command\":\"dtmf\"}",
+        "{\"command\":\"dtmf\",\"digits\":\"\"}",
+        "{\"command\":\"dtmf\",\"digits\":\"z\"}", "{\"command\":\"transfer\"}", "{\"command\":\"attended\",\"with\":2}",
+        "{\"command\":\"reject\",\"status\":200}", "{\"command\":\"reject\",\"status\":486.5}",
+    ])
+    func whatIsWrongIsSaid(line: String) {
+        let failure = #expect(throws: ControlCommand.Failure.self) { try ControlCommand(parsing: line) }
+        #expect(failure?.text.isEmpty == false)
+    }
+
+    @Test func linesAreCutAtTheirEndsAndAtTheLimit() {
+        var splitter = LineSplitter(longestLine: 5)
+        #expect(splitter.append(Array("ab\r\nc".utf8)) == ["ab"])
+        #expect(splitter.append(Array("d\n\nabcdefgh\nx".utf8)) == ["cd", "", "abcde"])
+        #expect(splitter.rest == "x")
+    }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Foundation
+import HandsetCommand
+import Media
+import SIPAgent
+import Testing
+
+/// docs/events.md is a contract with scripts: its examples are what the command prints.
+@Suite struct EventDocumentationTests {
+    static let reference = CommandEvent.CallReference("1")
+
+    /// One event of each kind with every member that may come.
+    static let events: [CommandEvent] = [
+        .listening(transport: "udp", address: .loopbackV4, port: 5060),
+        .registration("sip:1001@example.net", .init("registered", status: 200, reason: "OK", expires: 600)),
+        .call(reference, .init(direction: "outgoing", state: "early", status: 180, reason: "Ringing", remote: "sip:1002@example.net")),
+        .media(
+            reference,
+            .init(
+                codec: "PCMU", direction: "sendrecv", local: SocketAddress("127.0.0.1:10000"), remote: SocketAddress("127.0.0.1:20000"),
+                secured: false)),
+        .playback(reference, state: "started", file: "hello.wav"),
+        .dtmf(reference, .init(direction: "received", digit: "5", method: "rfc4733", milliseconds: 160)),
+        .hold(reference, by: "remote", state: "held"),
+        .transfer(reference, state: "done", target: "sip:1003@example.net", status: 200),
+        .statistics(reference, StreamStatistics()),
+        .warning(code: "media.silent", text: "No packet came for 5 s.", call: reference),
+        .ended(
+            reference, Cause("call.busy", "The other side is busy.", status: 486, evidence: [.init("reason", "Busy Here")]), duration: nil),
+        .step("server", text: "starting the embedded server"),
+        .done(command: "hold", call: reference),
+        .error(command: "dtmf", text: "dtmf needs \"digits\"", call: nil),
+    ]
+
+    static func document() throws -> String {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        return try String(contentsOf: root.appending(path: "docs/events.md"), encoding: .utf8)
+    }
+
+    static func lines(of language: String) throws -> [String] {
+        try document().components(separatedBy: "```" + language + "\n").dropFirst().flatMap {
+            $0.components(separatedBy: "\n```")[0].split(separator: "\n").map(String.init)
+        }
+    }
+
+    @Test func everyEventHasAnExampleWithItsMembers() throws {
+        let examples = try Self.lines(of: "json").map { try JSONValue(parsing: $0) }
+        #expect(examples.count == Self.events.count)
+        for event in Self.events {
+            let example = try #require(examples.first { $0["event"] == .string(event.name) }, "no example of \(event.name)")
+            guard case .object(let documented) = example, case .object(let printed) = event.json(at: .zero) else {
+                Issue.record("\(event.name) is no object")
+                continue
+            }
+            #expect(documented.map(\.name) == printed.map(\.name), "\(event.name)")
+        }
+    }
+
+    @Test func everyControlLineOfTheDocumentIsUnderstood() throws {
+        let lines = try Self.lines(of: "control")
+        #expect(lines.count == 13)
+        for line in lines { _ = try ControlCommand(parsing: line) }
+        #expect(throws: ControlCommand.Failure(command: "dtmf", text: "dtmf needs \"digits\"")) {
+            try ControlCommand(parsing: "{\"command\":\"dtmf\"}")
+        }
+    }
+
+    @Test(arguments: events)
+    func aLineForPeopleHasNoControlCharacter(event: CommandEvent) {
+        #expect(!event.text.isEmpty)
+        let hostile = CommandEvent.call(.init("1"), .init(direction: "incoming", state: "incoming", remote: "\u{1b}[2J\u{202e}\r\nBob"))
+        #expect(!hostile.text.unicodeScalars.contains { $0.value < 0x20 || $0 == "\u{202e}" })
+        #expect(hostile.json(at: .zero).description.contains("\\u001b[2J"))
+        #expect(!hostile.json(at: .zero).description.contains("\n"))
+    }
+}

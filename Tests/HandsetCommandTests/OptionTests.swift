@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import HandsetCommand
+import Testing
+
+/// The invocation of a command line that is right.
+func invocation(_ arguments: String...) throws -> Invocation {
+    guard case .run(let invocation) = try Invocation.parse(arguments) else { throw UsageError("asked for help") }
+    return invocation
+}
+
+@Suite struct OptionTests {
+    @Test func valuesFlagsAndOperandsAreRead() throws {
+        let it = try invocation(
+            "call", "--json", "--duration", "2.5", "sip:bob@example.net", "--header", "A: b", "--header=C: d=e", "--dtmf", "-1")
+        #expect(it.subcommand == .call)
+        #expect(it.operands == ["sip:bob@example.net"])
+        #expect(it.has("--json"))
+        #expect(it.value("--duration") == "2.5")
+        #expect(it.all("--header") == ["A: b", "C: d=e"])
+        #expect(it.value("--dtmf") == "-1")
+        #expect(try invocation("parse", "-").operands == ["-"])
+        #expect(try invocation("parse", "--", "--file").operands == ["--file"])
+    }
+
+    @Test(arguments: [
+        [], ["nothing"], ["explain"], ["call"], ["call", "a", "b"], ["call", "a", "--nope"], ["call", "a", "--json=1"],
+        ["call", "a", "--duration"],
+        ["call", "a", "--duration", "x"], ["call", "a", "--duration", "-1"], ["call", "a", "--json", "--json"],
+        ["call", "a", "--listen", "host"],
+        ["call", "a", "--listen", "127.0.0.1:70000"], ["call", "a", "--rtp-ports", "100-90"], ["call", "a", "--codecs", "gsm"],
+        ["call", "a", "--codecs", "pcmu,pcmu"], ["call", "a", "--transport", "sctp"], ["call", "a", "--ptime", "25"],
+        ["answer", "--status", "200"],
+        ["answer", "--calls", "0"], ["answer", "x"], ["serve", "--listen", "127.0.0.1:5060"], ["sdp-answer"], ["parse", "a", "b"],
+        ["register", "--record", "x"],
+    ])
+    func wrongUsageIsOneSentence(arguments: [String]) {
+        let error = #expect(throws: UsageError.self) { try Invocation.parse(arguments) }
+        #expect(error?.sentence.hasSuffix(".") == true, "\(error?.sentence ?? "")")
+        #expect(error?.sentence.contains("\n") == false)
+    }
+
+    @Test(arguments: [
+        ["--transport", "tls"], ["--transport", "ws"], ["--transport", "wss"], ["--ice", "on"], ["--stun", "127.0.0.1:3478"],
+        ["--turn", "turn:x"],
+        ["--srtp", "prefer"], ["--srtp", "require"], ["--program", "cat"], ["--redundancy", "auto"], ["--redundancy", "2"],
+        ["--report", "a.html"],
+        ["--codecs", "opus"], ["--codecs", "pcmu,g722"], ["--device", "default"], ["--device", "Speaker"], ["--bitrate", "24"],
+        ["--ca", "f"],
+        ["--cert", "f"], ["--key", "f"], ["--pin", "ab"], ["--insecure"],
+    ])
+    func whatALaterStepBringsSaysSo(option: [String]) {
+        let error = #expect(throws: UsageError.self) { try Invocation.parse(["call", "sip:a@b"] + option) }
+        #expect(error?.sentence.contains("is not there yet: ") == true, "\(error?.sentence ?? "")")
+        #expect(error?.sentence.contains(option[0]) == true)
+        #expect(error?.sentence.hasSuffix(".") == true)
+    }
+
+    @Test(arguments: [
+        ["--transport", "udp"], ["--transport", "tcp"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--device", "null"],
+        ["--codecs", "PCMA,pcmu"], ["--listen", "[::1]:0"], ["--listen", "localhost:5070"], ["--rtp-ports", "10000-10100"],
+    ])
+    func whatWorksIsTaken(option: [String]) throws {
+        #expect(try invocation("answer", option[0], option[1]).value(option[0]) == option[1])
+    }
+
+    @Test func serverTransportsOfALaterStepSaySo() {
+        let error = #expect(throws: UsageError.self) { try Invocation.parse(["serve", "--listen", "wss:127.0.0.1:443"]) }
+        #expect(error?.sentence == "--listen wss is not there yet: WebSocket comes with a later version.")
+    }
+
+    @Test(arguments: Subcommand.allCases)
+    func helpShowsEveryOptionOfTheTable(subcommand: Subcommand) throws {
+        guard case .help(let wanted) = try Invocation.parse([subcommand.rawValue, "--help"]) else {
+            Issue.record("--help is not help")
+            return
+        }
+        let text = Help.text(for: wanted)
+        #expect(text.hasPrefix("usage: handset \(subcommand.rawValue)"))
+        for option in subcommand.options.flatMap(\.options) {
+            #expect(text.contains(option.name + " ") || text.contains(option.name + "\n"))
+        }
+        for name in ["--help", "--json", "--log-level", "--trace"] { #expect(text.contains(name)) }
+        #expect(Help.text(for: nil).contains("  " + subcommand.rawValue))
+    }
+
+    @Test(arguments: Subcommand.allCases)
+    func noNameStandsTwice(subcommand: Subcommand) {
+        let names = subcommand.options.flatMap(\.options).map(\.name)
+        #expect(Set(names).count == names.count)
+    }
+
+    @Test func secondsAreExact() {
+        #expect(Seconds.parse("2.5")?.nanoseconds == 2_500_000_000)
+        #expect(Seconds.parse("0.000000001")?.nanoseconds == 1)
+        for text in ["", ".", "1.", ".5", "1e3", "-1", "+1", "99999999999999999999", "1.0000000001"] {
+            #expect(Seconds.parse(text) == nil, "\(text)")
+        }
+    }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Essentials
+import Foundation
+import HandsetCommand
+import Testing
+
+@Suite struct SettingsTests {
+    @Test func anAccountHasItsDefaults() throws {
+        let it = try AccountSettings(try invocation("answer", "--account", "sip:1001@example.net"), environment: { _ in nil })
+        #expect(it.registers)
+        #expect(!it.acceptsDirectCalls)
+        #expect(it.expires == 600)
+        #expect(it.listen == SocketAddress(.anyV4, 0))
+        #expect(it.password == nil)
+    }
+
+    @Test func withoutRegistrationDirectCallsAreAccepted() throws {
+        let none: (String) -> String? = { _ in nil }
+        #expect(try AccountSettings(try invocation("answer"), environment: none).acceptsDirectCalls)
+        #expect(
+            try AccountSettings(try invocation("answer", "--account", "sip:a@b", "--no-register"), environment: none).acceptsDirectCalls)
+        #expect(try !AccountSettings(try invocation("answer", "--no-register", "--direct", "refuse"), environment: none).acceptsDirectCalls)
+        #expect(
+            try AccountSettings(try invocation("answer", "--account", "sip:a@b", "--direct", "accept"), environment: none)
+                .acceptsDirectCalls)
+    }
+
+    @Test func thePasswordComesFromFileOrEnvironmentAndDoesNotPrint() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("handset-password-\(UUID().uuidString)")
+        try Data("file-secret\nsecond line\n".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let environment: (String) -> String? = { $0 == "HANDSET_PASSWORD" ? "environment-secret" : nil }
+        let fromFile = try AccountSettings(
+            try invocation("register", "--account", "sip:a@b", "--password-file", file.path), environment: environment)
+        #expect(fromFile.password == Secret("file-secret"))
+        let fromEnvironment = try AccountSettings(try invocation("register", "--account", "sip:a@b"), environment: environment)
+        #expect(fromEnvironment.password == Secret("environment-secret"))
+        #expect(!"\(fromFile) \(fromEnvironment)".contains("-secret"))
+    }
+
+    @Test func aMissingPasswordFileIsAFailureWithItsReason() throws {
+        let it = try invocation("register", "--account", "sip:a@b", "--password-file", "/nonexistent/password")
+        let failure = #expect(throws: CommandFailure.self) { try AccountSettings(it) }
+        #expect(failure?.status == .failed)
+        #expect(failure?.sentence.contains("No such file") == true)
+    }
+
+    @Test(arguments: [
+        ["call", "a", "--header", "no colon"], ["call", "a", "--header", "Via: SIP/2.0/UDP x"], ["call", "a", "--header", "V: x"],
+        ["call", "a", "--header", "A b: c"], ["call", "a", "--header", "X: a\r\nY: b"], ["call", "a", "--header", ": x"],
+        ["call", "a", "--dtmf", "12x"],
+        ["call", "a", "--hangup-after-play"], ["call", "a", "--hangup-after-play", "--play", "f", "--loop"],
+    ])
+    func whatACallCannotHaveIsWrongUsage(arguments: [String]) throws {
+        guard case .run(let it) = try Invocation.parse(arguments) else { return }
+        let failure = #expect(throws: CommandFailure.self) { try CallSettings(it) }
+        #expect(failure?.status == .usage)
+    }
+
+    @Test func headersKeepTheirValue() throws {
+        let it = try CallSettings(
+            try invocation("call", "bob", "--header", "X-Note:  a: b, c ", "--header", "Subject: Ol\u{e9}", "--dtmf", "1a,#"))
+        #expect(it.headers.map(\.name) == ["X-Note", "Subject"])
+        #expect(it.headers.map(\.value) == ["a: b, c", "Ol\u{e9}"])
+        #expect(it.digits == "1A,#")
+    }
+
+    @Test func filesOfSeveralCallsAreNumberedBeforeTheEnding() {
+        #expect(MediaSettings.numbered("talk.wav", 2) == "talk-2.wav")
+        #expect(MediaSettings.numbered("/a.b/talk", 1) == "/a.b/talk-1")
+        #expect(MediaSettings.numbered("dir/.wav", 3) == "dir/-3.wav")
+    }
+
+    @Test func theServerListensOnBothTransportsByDefault() throws {
+        let it = try ServeSettings(try invocation("serve", "--user", "alice:a:b"))
+        #expect(it.listeners.map(\.transport) == [.udp, .tcp])
+        #expect(it.users.map(\.name) == ["alice"])
+        #expect(it.users.map(\.password) == [Secret("a:b")])
+        let failure = #expect(throws: CommandFailure.self) { try ServeSettings(try invocation("serve", "--user", "hunter2")) }
+        #expect(failure?.sentence.contains("hunter2") == false)
+    }
+}

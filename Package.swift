@@ -89,6 +89,8 @@ targets += [
 // Tests mirror the floors.
 targets += [
     tests("EssentialsTests", ["Essentials"]),
+    tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
+    tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("HandsetCommandTests", ["HandsetCommand", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
 ]

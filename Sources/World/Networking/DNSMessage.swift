@@ -10,7 +10,7 @@ import Essentials
 import SIPAgent
 
 /// A cursor over one DNS message. Every read checks the end; what fails gives nil.
-struct DNSMessage {
+package struct DNSMessage {
     /// Records looked at in one answer.
     static let recordLimit = 256
 
@@ -19,7 +19,7 @@ struct DNSMessage {
 
     /// The records of the wanted type at `name`, or where CNAME records lead from there, with the smallest time to live
     /// on the way; nil for a message that cannot be read.
-    static func records(in bytes: [UInt8], of type: DNSRecordType, named name: String) -> [DNSRecord]? {
+    package static func records(in bytes: [UInt8], of type: DNSRecordType, named name: String) -> [DNSRecord]? {
         var message = DNSMessage(bytes: bytes)
         return message.records(of: type, named: name)
     }

@@ -63,6 +63,7 @@ public struct Interval: Hashable, Comparable, Sendable {
     public static func seconds(_ count: Int64) -> Self { scaled(count, 1_000_000_000) }
 
     /// `count` seconds with a fraction; not a number is zero, what is out of range saturates.
+    @_disfavoredOverload
     public static func seconds(_ count: Double) -> Self {
         let value = (count * 1e9).rounded()
         if value.isNaN { return .zero }

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lower half of a SIP element: transport (RFC 3261 §18) and transactions (§17, RFC 6026) as one machine.
+//
+//      TransportInput, now ──►┌──────────────────────────────────────────┐──► StackEvent      (to the transaction user)
+//      requests, responses ──►│ SIPStack: flows · transactions · timers  │──► TransportEffect  (to the world)
+//      advance(to:)        ──►└──────────────────────────────────────────┘──► nextDeadline
+
+import Essentials
+import SIP
+
+/// Transport and transaction layers, used by a user agent or a proxy: one mutation, then drain `nextEvent` and `nextEffect`.
+///
+/// ```swift
+/// let stack = SIPStack(configuration: StackConfiguration(), random: random)
+/// stack.handle(.listening(FlowID(rawValue: 1), .udp, local: address), now: now)
+/// let options = stack.sendRequest(request, to: SignallingTarget(.udp, server), now: now)
+/// while let effect = stack.nextEffect() { … }                        // the world sends
+/// stack.handle(.received(octets, FlowID(rawValue: 1), from: server), now: later)
+/// while let event = stack.nextEvent() { … }                          // .response(…, options, …)
+/// ```
+public final class SIPStack {
+    public let configuration: StackConfiguration
+    /// Sources that the limit on unanswered INVITEs does not hold for: the account's own servers.
+    public var exemptSources: [IPAddress] = []
+    let random: RandomSource
+    var transport: TransportLayer
+    var transactions = TransactionTable()
+    var events = EffectQueue<StackEvent>()
+    /// Timers of connections with an unfinished message.
+    var flowTimers = DeadlineQueue<FlowID>()
+    /// Keys the To tags of stateless responses (§8.2.7: the same for each repeat, and not to be guessed).
+    let statelessKey: UInt64
+
+    public init(configuration: StackConfiguration = StackConfiguration(), random: RandomSource) {
+        self.configuration = configuration
+        self.random = random
+        transport = TransportLayer(configuration, random: random)
+        statelessKey = random.next()
+    }
+
+    /// What was counted since the beginning.
+    public var counters: Counters<StackCounter> { transport.counters }
+
+    // MARK: Time and outcome
+
+    /// When `advance` is to be called next; nil: never, unless something happens.
+    public var nextDeadline: MonotonicTime? {
+        switch (transactions.timers.first, flowTimers.first) {
+        case (let one?, let other?): min(one, other)
+        case (let one, let other): one ?? other
+        }
+    }
+
+    /// Fires every timer that is due.
+    public func advance(to now: MonotonicTime) {
+        while let timer = transactions.timers.popDue(at: now) {
+            guard let transaction = transactions.transaction(slot: timer.slot, number: timer.number) else { continue }
+            let step: TransactionStep
+            if timer.isLifetime {
+                transaction.lifetimeTimer = nil
+                step = transaction.machine.lifetimeTimerFired()
+            } else {
+                transaction.retransmissionTimer = nil
+                step = transaction.machine.retransmissionTimerFired(configuration.times)
+                if step.actions.contains(.transmit) {
+                    count(transaction.machine.isClient ? .requestRetransmissions : .responseRetransmissions)
+                }
+            }
+            perform(step, transaction, now)
+        }
+        while let id = flowTimers.popDue(at: now) { unfinishedMessageTimedOut(id) }
+    }
+
+    /// The next thing for the world to do.
+    public func nextEffect() -> TransportEffect? { transport.popEffect() }
+
+    /// The next thing for the transaction user to know.
+    public func nextEvent() -> StackEvent? { events.popFirst() }
+
+    // MARK: Addresses
+
+    /// Where we are reached from `target`: for Contact, and what the Via of a request says. nil if nothing is open that fits.
+    public func localAddress(for target: SignallingTarget) -> SocketAddress? {
+        if let id = target.flow, let flow = transport.flow(id), flow.isUsable {
+            if case .connecting = flow.state { return transport.publishedAddress(flow.transport, toward: target.address) }
+            if flow.isConnection, let listener = transport.publishedAddress(flow.transport, toward: target.address) { return listener }
+            return transport.published(flow.local)
+        }
+        return transport.publishedAddress(target.transport, toward: target.address)
+    }
+
+    /// The open sockets and listeners of a transport, in the order in which they came up.
+    public func flows(for transport: TransportProtocol) -> [(flow: FlowID, local: SocketAddress)] {
+        self.transport.listening(for: transport).map { ($0.id, self.transport.published($0.local)) }
+    }
+
+    /// Whether a flow can carry messages.
+    public func isOpen(_ flow: FlowID) -> Bool { transport.flow(flow)?.isUsable ?? false }
+
+    /// Closes a connection: after the end of an account, or when it is known to be dead.
+    public func close(_ flow: FlowID) {
+        guard let flow = transport.flow(flow), flow.isConnection else { return }
+        transport.close(flow)
+    }
+
+    // MARK: For tests and simulations
+
+    /// Timers that wait, of transactions and connections.
+    package var pendingTimerCount: Int { transactions.timers.count + flowTimers.count }
+    /// Transactions not forgotten yet.
+    package var transactionCount: Int { transactions.count }
+    /// Connections that are open or being opened.
+    package var connectionCount: Int { transport.connectionCount }
+
+    func count(_ counter: StackCounter) { transport.counters.increment(counter) }
+}

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The transport layer: RFC 3261 §18. Which flow carries what; connections are used again and opened on demand.
+//
+//   request  ─► route(target) ─► the flow named ─► a socket of the right family, or a connection to that address ─► connect
+//   response ─► the flow on which the request came ─► (gone:) a new connection to the source, at the port of its Via (§18.2.2)
+//
+// Nothing is ever sent to an address that only a message names: responses go to the source of the packet.
+
+import Essentials
+import SIP
+
+struct TransportLayer {
+    /// The way to a target, or why there is none.
+    enum Route {
+        case flow(Flow)
+        case none(FlowFailure)
+    }
+
+    private(set) var effects = EffectQueue<TransportEffect>()
+    var counters = Counters<StackCounter>()
+    private let configuration: StackConfiguration
+    private let random: RandomSource
+    private var flows: [FlowID: Flow] = [:]
+    /// Sockets and listeners in the order in which they came up.
+    private var listening: [Flow] = []
+    private var connections: [ConnectionKey: FlowID] = [:]
+    private(set) var connectionCount = 0
+    private var lastOpened: UInt64 = 0
+
+    init(_ configuration: StackConfiguration, random: RandomSource) {
+        self.configuration = configuration
+        self.random = random
+    }
+
+    mutating func popEffect() -> TransportEffect? { effects.popFirst() }
+
+    func flow(_ id: FlowID) -> Flow? { flows[id] }
+
+    /// Sockets and listeners of a transport, in the order in which they came up.
+    func listening(for transport: TransportProtocol) -> [Flow] { listening.filter { $0.transport == transport } }
+
+    // MARK: What the world tells
+
+    mutating func opened(_ id: FlowID, _ transport: TransportProtocol, local: SocketAddress) {
+        let flow = Flow(id, transport, transport == .udp ? .datagram : .listener, local: local)
+        flow.viaPrefix = viaPrefix(transport, sentBy: published(local))
+        flows[id] = flow
+        listening.removeAll { $0.id == id }
+        listening.append(flow)
+    }
+
+    /// A connection that we asked for is up: what waited goes out.
+    mutating func connected(_ id: FlowID, local: SocketAddress) {
+        guard let flow = flows[id], case .connecting(let queue, _) = flow.state, let remote = flow.remote else {
+            counters.increment(.unknownFlows)
+            return
+        }
+        counters.increment(.connectionsOpened)
+        flow.local = local
+        flow.state = .connected
+        for octets in queue { emit(octets, flow, remote) }
+    }
+
+    mutating func accepted(_ id: FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress) {
+        guard let transport = flows[listener]?.transport else {
+            counters.increment(.unknownFlows)
+            effects.append(.close(id))
+            return
+        }
+        guard connectionCount < configuration.connections else {
+            counters.increment(.connectionsRefused)
+            effects.append(.close(id))
+            return
+        }
+        counters.increment(.connectionsAccepted)
+        let flow = Flow(id, transport, .connected, local: local, remote: remote)
+        add(flow, key: ConnectionKey(transport, remote, name: nil))
+    }
+
+    /// Forgets a flow; gives it as it was.
+    mutating func closed(_ id: FlowID) -> Flow? {
+        guard let flow = flows.removeValue(forKey: id) else { return nil }
+        listening.removeAll { $0.id == id }
+        if flow.isConnection {
+            connectionCount -= 1
+            counters.increment(.connectionsClosed)
+        }
+        if let key = flow.reuseKey, connections[key] == id { connections[key] = nil }
+        return flow
+    }
+
+    /// Asks the world to close a connection; it is not used from now on.
+    mutating func close(_ flow: Flow) {
+        if case .closing = flow.state { return }
+        flow.state = .closing
+        if let key = flow.reuseKey, connections[key] == flow.id { connections[key] = nil }
+        effects.append(.close(flow.id))
+    }
+
+    // MARK: Sending
+
+    /// The flow for a request to `target`: opened if need be.
+    mutating func route(_ target: SignallingTarget) -> Route {
+        if let id = target.flow, let flow = flows[id], flow.isUsable, flow.transport == target.transport {
+            return .flow(flow)
+        }
+        if target.transport == .udp {
+            if let flow = socket(toward: target.address.ip) { return .flow(flow) }
+            counters.increment(.noFlow)
+            return .none(.other("no open socket for UDP of this address family"))
+        }
+        let key = ConnectionKey(target.transport, target.address, name: target.name)
+        if let id = connections[key], let flow = flows[id], flow.isUsable { return .flow(flow) }
+        guard connectionCount < configuration.connections else {
+            counters.increment(.connectionsRefused)
+            return .none(.limit)
+        }
+        lastOpened &+= 2
+        let id = FlowID(rawValue: lastOpened)
+        let local = publishedAddress(target.transport, toward: target.address) ?? SocketAddress(.anyV4, 0)
+        let state = Flow.State.connecting(queue: [], octets: 0)
+        let flow = Flow(id, target.transport, state, local: local, remote: target.address, name: target.name)
+        add(flow, key: key)
+        effects.append(.connect(id, target.transport, to: target.address, name: target.name))
+        return .flow(flow)
+    }
+
+    /// Gives octets to a flow. On a connection `destination` does not matter.
+    mutating func send(_ octets: [UInt8], on flow: Flow, to destination: SocketAddress) -> FlowFailure? {
+        switch flow.state {
+        case .datagram:
+            guard octets.count <= configuration.datagramOctets else {
+                counters.increment(.datagramsTooLarge)
+                return .other("message too large for a datagram")
+            }
+            guard destination.port != 0 else { return .unreachable }
+            emit(octets, flow, destination)
+            return nil
+        case .connected:
+            emit(octets, flow, flow.remote ?? destination)
+            return nil
+        case .connecting(var queue, let waiting):
+            guard waiting + octets.count <= configuration.queuedOctetsPerConnection else {
+                counters.increment(.queueOverflows)
+                return .limit
+            }
+            // The queue is moved, not copied.
+            flow.state = .connecting(queue: [], octets: 0)
+            queue.append(octets)
+            flow.state = .connecting(queue: queue, octets: waiting + octets.count)
+            return nil
+        case .listener, .closing:
+            return .closedLocally
+        }
+    }
+
+    // MARK: Addresses
+
+    /// Where we can be reached from `address` over `transport`: for Contact and the sent-by of a Via.
+    func publishedAddress(_ transport: TransportProtocol, toward address: SocketAddress) -> SocketAddress? {
+        if transport == .udp { return socket(toward: address.ip).map { published($0.local) } }
+        let candidates = listening.filter { $0.transport == transport && $0.local.ip.isV6 == address.ip.isV6 }
+        let best = candidates.first { $0.local.ip.isLoopback == address.ip.isLoopback } ?? candidates.first
+        return best.map { published($0.local) }
+    }
+
+    /// `local` with an address of this host in the place of the unspecified one.
+    func published(_ local: SocketAddress) -> SocketAddress {
+        guard local.ip.isUnspecified, let address = configuration.addresses.first(where: { $0.isV6 == local.ip.isV6 }) else {
+            return local
+        }
+        return SocketAddress(address, local.port)
+    }
+
+    /// What stands before the branch in the Via of a request over `flow`.
+    func viaPrefix(for flow: Flow) -> String {
+        if !flow.viaPrefix.isEmpty { return flow.viaPrefix }
+        let remote = flow.remote ?? flow.local
+        let prefix: String
+        if let address = publishedAddress(flow.transport, toward: remote) {
+            prefix = viaPrefix(flow.transport, sentBy: address)
+        } else if case .connected = flow.state, flow.transport != .ws, flow.transport != .wss {
+            prefix = viaPrefix(flow.transport, sentBy: published(flow.local))
+        } else if let address = socket(toward: remote.ip).map({ published($0.local) }), !address.ip.isUnspecified {
+            prefix = viaPrefix(flow.transport, sentBy: SocketAddress(address.ip, flow.transport.defaultPort))
+        } else {
+            // No address is known yet: a name that cannot exist (as RFC 7118 §5 does); responses come over the connection.
+            prefix = "SIP/2.0/" + flow.transport.viaName + " " + random.token(12) + ".invalid;rport;branch="
+        }
+        flow.viaPrefix = prefix
+        return prefix
+    }
+
+    private func viaPrefix(_ transport: TransportProtocol, sentBy address: SocketAddress) -> String {
+        "SIP/2.0/" + transport.viaName + " " + address.description + ";rport;branch="
+    }
+
+    /// The datagram socket for an address: of its family; one on loopback for loopback addresses only; the one bound to
+    /// every address, or to the first one, else.
+    private func socket(toward address: IPAddress) -> Flow? {
+        var fallback: Flow?
+        for flow in listening where flow.transport == .udp && flow.local.ip.isV6 == address.isV6 {
+            let bound = flow.local.ip
+            if !bound.isUnspecified, bound.isLoopback == address.isLoopback { return flow }
+            if bound.isUnspecified || (fallback == nil && !bound.isLoopback) { fallback = flow }
+        }
+        return fallback
+    }
+
+    // MARK: Parts
+
+    private mutating func add(_ flow: Flow, key: ConnectionKey) {
+        flow.framer = flow.transport.isStream ? StreamFramer(limits: configuration.messageLimits) : nil
+        flow.reuseKey = key
+        flows[flow.id] = flow
+        connections[key] = flow.id
+        connectionCount += 1
+    }
+
+    private mutating func emit(_ octets: [UInt8], _ flow: Flow, _ destination: SocketAddress) {
+        counters.increment(.messagesSent)
+        counters.increment(.octetsSent, by: UInt64(octets.count))
+        effects.append(.send(octets, flow.id, to: destination))
+    }
+}

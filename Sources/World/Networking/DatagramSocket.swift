@@ -20,6 +20,8 @@ public struct DatagramOptions: Sendable {
     public var reportsErrors = true
     /// The differentiated services code point: 46 (EF) for speech (RFC 4594 §4.1), 24 or 40 for signalling.
     public var codePoint: UInt8 = 0
+    /// Datagrams taken from the system at once, 1...32: few for a socket that gets one now and then.
+    public var batch = 32
 
     public init() {}
 }
@@ -107,6 +109,14 @@ public final class DatagramSocket {
         planFlush()
     }
 
+    /// Sends a datagram now; false if the system takes none at the moment. For media, where a late packet is worth nothing.
+    public func sendNow(_ datagram: Span<UInt8>, to remote: SocketAddress) -> Bool {
+        guard isOpen, remote.ip.isV6 == local.ip.isV6 else { return false }
+        var single = cposix_outgoing(to: remote.system, offset: 0, length: UInt32(truncatingIfNeeded: datagram.count))
+        let count = unsafe datagram.withUnsafeBufferPointer { unsafe cposix_send(descriptor, $0.baseAddress, &single, 1) }
+        return count == 1
+    }
+
     private func planFlush() {
         guard !isFlushPlanned, !isBlocked else { return }
         isFlushPlanned = true
@@ -171,7 +181,7 @@ public final class DatagramSocket {
         var hasReceived = false
         // A few batches, then the other sockets have their turn.
         for _ in 0..<4 {
-            let count = buffer.receive(descriptor)
+            let count = buffer.receive(descriptor, limit: options.batch)
             if count < 0 {
                 if count == -Int(EINTR) { continue }
                 if count != -Int(EAGAIN) { takeErrors() }
@@ -184,7 +194,7 @@ public final class DatagramSocket {
                 buffer.withBytes(index) { onReceive?($0, from, time) }
                 guard isOpen else { return }
             }
-            if count < Int(CPOSIX_BATCH) { break }
+            if count < options.batch { break }
         }
         if hasReceived { onBatchEnd?() }
     }

@@ -190,7 +190,7 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
 
     /// Tells `handler` when `fd` is ready, again each turn while it is. Replaces an earlier handler. Returns 0 or an errno.
     @discardableResult
-    func watch(_ fd: Int32, for interest: Readiness, _ handler: @escaping (Readiness) -> Void) -> Int32 {
+    package func watch(_ fd: Int32, for interest: Readiness, _ handler: @escaping (Readiness) -> Void) -> Int32 {
         checkIsolated()
         let index = Int(fd)
         while watchers.count <= index { watchers.append(Watcher()) }
@@ -201,14 +201,14 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     }
 
     /// Changes what a watched descriptor is watched for.
-    func setInterest(_ fd: Int32, _ interest: Readiness) {
+    package func setInterest(_ fd: Int32, _ interest: Readiness) {
         checkIsolated()
         guard Int(fd) < watchers.count, watchers[Int(fd)].handler != nil else { return }
         _ = poller.watch(fd, token: token(fd), for: interest, isKnown: true)
     }
 
     /// Must come before the descriptor is closed.
-    func unwatch(_ fd: Int32) {
+    package func unwatch(_ fd: Int32) {
         checkIsolated()
         guard Int(fd) < watchers.count, watchers[Int(fd)].handler != nil else { return }
         watchers[Int(fd)].handler = nil

@@ -14,10 +14,10 @@ import Essentials
     deinit { unsafe bytes.deallocate() }
 
     /// Receives a batch; the count or a negative errno.
-    func receive(_ fd: Int32) -> Int {
+    func receive(_ fd: Int32, limit: Int) -> Int {
         Int(
             unsafe datagrams.withUnsafeMutableBufferPointer {
-                unsafe cposix_receive(fd, bytes.baseAddress, Self.slot, $0.baseAddress, Int32($0.count))
+                unsafe cposix_receive(fd, bytes.baseAddress, Self.slot, $0.baseAddress, Int32(max(1, min(limit, $0.count))))
             })
     }
 

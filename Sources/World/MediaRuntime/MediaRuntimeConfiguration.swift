@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Media
+
+/// The settings of a media runtime.
+public struct MediaRuntimeConfiguration: Sendable {
+    /// The engine's own.
+    public var engine: MediaConfiguration
+    /// Where RTP and RTCP sockets are bound. Unspecified: every address; then the one told in `streamOpened` is that of
+    /// the default route.
+    public var address: IPAddress
+    /// The ports for RTP (even ones) and RTCP (the next); nil: any that are free.
+    public var ports: ClosedRange<UInt16>?
+    /// The media thread asks for SCHED_FIFO; without the right to it, it runs at normal priority.
+    public var realTime = true
+    /// The code point of media packets (RFC 4594 §4.1): 46, expedited forwarding.
+    public var codePoint: UInt8 = 46
+    /// Octets of a file that a player may have.
+    public var playerFileLimit = 256 << 20
+    /// After the media thread was late by more than this, the frames in between are left out.
+    public var catchUpLimit = Interval.milliseconds(1_000)
+    /// Octets of packets on their way to the media thread, and as many on the way back.
+    public var packetRing = 1 << 20
+
+    public init(
+        engine: MediaConfiguration = MediaConfiguration(), address: IPAddress = .anyV4, ports: ClosedRange<UInt16>? = nil
+    ) {
+        self.engine = engine
+        self.address = address
+        self.ports = ports
+    }
+}
+
+/// What the runtime counts.
+public enum MediaRuntimeCounter: Int, CounterName {
+    /// A packet came while the way to the media thread was full.
+    case packetsDroppedInbound
+    /// The system did not take a packet.
+    case packetsNotSent
+    /// No sockets for a stream.
+    case streamsFailed
+    case filesFailed
+}
+
+/// How the media thread has kept its time.
+public struct MediaThreadFigures: Sendable, Hashable {
+    /// Frames of 10 ms since the start.
+    public var ticks: UInt64 = 0
+    /// Frames left out after `catchUpLimit`.
+    public var skipped: UInt64 = 0
+    /// Packets dropped on their way to the loop because the ring was full.
+    public var packetsDropped: UInt64 = 0
+    /// The worst lateness of a wake-up.
+    public var worstLateness = Interval.zero
+    /// SCHED_FIFO was granted.
+    public var isRealTime = false
+
+    public init() {}
+}

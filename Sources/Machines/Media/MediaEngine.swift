@@ -13,32 +13,48 @@ import RTP
 /// A machine without input or output: it belongs to one isolation (on a device the real-time thread), reads no clock and
 /// allocates nothing on `receive` and `tick` once streams run.
 public final class MediaEngine {
+    struct Connection: Comparable {
+        var to: PortID
+        var from: PortID
+        static func < (left: Self, right: Self) -> Bool { (left.to, left.from) < (right.to, right.from) }
+    }
+
     public let configuration: MediaConfiguration
     /// Samples of one frame of 10 ms on the bridge.
     public let frameSize: Int
-    public internal(set) var counters = Counters<MediaCounter>()
-    private let random: RandomSource
+    let random: RandomSource
+    let outbox: MediaOutbox
+    let filters = ResamplerFilters()
+    /// Ascending; `ports` has the same order.
+    var ids: [PortID] = []
+    var ports: [BridgePort] = []
+    /// Ascending; may name ports that are not open yet.
+    var connections: [Connection] = []
+    private var sums: [Int32]
+    private var mixed: [Int16]
+    private let silence: [Int16]
 
     public init(configuration: MediaConfiguration, random: RandomSource) {
         self.configuration = configuration
         self.random = random
+        outbox = MediaOutbox(configuration)
         frameSize = configuration.bridgeRate / 100
+        sums = [Int32](repeating: 0, count: frameSize)
+        mixed = [Int16](repeating: 0, count: frameSize)
+        silence = mixed
     }
 
-    /// Does what a command asks. Files are the world's: for `.openPlayer` and `.openRecorder` the port is made here,
-    /// silent until `openPlayer(_:samples:rate:loops:)` or `openRecorder(_:sink:)` gives it its content.
-    public func handle(_ command: MediaCommand, now: MonotonicTime) {}
-
-    /// Gives a player its samples: mono, `rate` a second (8000...192000).
-    public func openPlayer(_ port: PortID, samples: [Int16], rate: Int, loops: Bool) {}
-
-    /// Gives a recorder its sink; what it heard before (a second at most) is written at once.
-    public func openRecorder(_ port: PortID, sink: any RecorderSink) {}
+    public var counters: Counters<MediaCounter> { outbox.counters }
 
     /// Takes a datagram that arrived on a stream's socket at `at`. On a multiplexed port RTCP is told apart here.
     public func receive(
         _ packet: Span<UInt8>, on port: PortID, kind: PacketKind, from source: SocketAddress, at: MonotonicTime
-    ) {}
+    ) {
+        guard let index = index(of: port), let stream = ports[index] as? StreamPort else {
+            return outbox.count(.packetForUnknownPort)
+        }
+        stream.receive(packet, kind: kind, from: source, at: at, outbox)
+    }
 
     /// Takes a datagram that arrived on a stream's socket at `at`.
     public func receive(
@@ -46,11 +62,51 @@ public final class MediaEngine {
     ) { receive(packet.span, on: port, kind: kind, from: source, at: at) }
 
     /// Moves one frame of 10 ms through all ports. Call it every 10 ms; when it was missed, as often as it was missed.
-    public func tick(now: MonotonicTime) {}
+    public func tick(now: MonotonicTime) {
+        for port in ports { port.prepare(now: now, outbox) }
+        for port in ports where port.consumes { deliver(to: port, now) }
+    }
+
+    /// Gives `port` the sum of what it hears.
+    private func deliver(to port: BridgePort, _ now: MonotonicTime) {
+        var single: Int?
+        var count = 0
+        for index in port.sources where !ports[index].isSilent {
+            count += 1
+            if count == 1 {
+                single = index
+                continue
+            }
+            if count == 2, let first = single { Samples.add(ports[first].output, to: &sums) }
+            Samples.add(ports[index].output, to: &sums)
+        }
+        switch (count, single) {
+        case (1, let index?): port.consume(ports[index].output, isSilent: false, now: now, outbox)
+        case (2..., _):
+            Samples.take(&sums, into: &mixed)
+            port.consume(mixed, isSilent: false, now: now, outbox)
+        default: port.consume(silence, isSilent: true, now: now, outbox)
+        }
+    }
 
     /// The next datagram to send; nil: there is none until the next input or tick.
-    public func nextPacket() -> OutgoingPacket? { nil }
+    public func nextPacket() -> OutgoingPacket? { outbox.nextPacket() }
 
     /// The next event; nil: there is none until the next input or tick.
-    public func nextEvent() -> MediaEvent? { nil }
+    public func nextEvent() -> MediaEvent? { outbox.nextEvent() }
+
+    /// The figures of a stream as of now; nil: there is no such stream.
+    public func statistics(of port: PortID) -> StreamStatistics? {
+        index(of: port).flatMap { ports[$0] as? StreamPort }?.currentStatistics()
+    }
+
+    func index(of port: PortID) -> Int? {
+        var low = 0
+        var high = ids.count
+        while low < high {
+            let middle = (low + high) / 2
+            if ids[middle] < port { low = middle + 1 } else { high = middle }
+        }
+        return low < ids.count && ids[low] == port ? low : nil
+    }
 }

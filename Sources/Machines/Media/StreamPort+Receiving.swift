@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import RTP
+
+extension StreamPort {
+    /// How long the current source must be silent before another SSRC takes over with its first packet.
+    static let sourceChangeSilence = Interval.milliseconds(100)
+
+    /// Takes a datagram from the RTP or the RTCP socket.
+    func receive(
+        _ bytes: Span<UInt8>, kind: PacketKind, from address: SocketAddress, at now: MonotonicTime, _ outbox: MediaOutbox
+    ) {
+        if kind == .rtcp || stream?.multiplexesRTCP == true && RTPPacket.looksLikeRTCP(bytes) {
+            receiveReports(bytes, from: address, at: now, outbox)
+            return
+        }
+        let packet: RTPPacket
+        do {
+            packet = try RTPPacket(parsing: bytes)
+        } catch {
+            return drop(.packetNotRTP, outbox)
+        }
+        guard stream != nil else { return drop(.packetOnClosedDirection, outbox) }
+        // On a port that is not multiplexed RTCP may come astray: it is never taken for audio.
+        if case .nothing = meanings[Int(packet.payloadType)] { return drop(.packetOfUnknownPayloadType, outbox) }
+        guard packet.payloadRange.count <= configuration.maximumPayload else { return drop(.packetTooLarge, outbox) }
+        guard admits(packet, from: address, at: now, outbox) else { return }
+        lastPacketAt = now
+        if isSilenceTold {
+            isSilenceTold = false
+            outbox.tell(.streamResumed(id))
+        }
+        take(packet, bytes, at: now, outbox)
+    }
+
+    private func drop(_ reason: MediaCounter, _ outbox: MediaOutbox) {
+        outbox.count(reason)
+        statistics.packetsDropped += 1
+    }
+
+    private func admits(
+        _ packet: RTPPacket, from address: SocketAddress, at now: MonotonicTime, _ outbox: MediaOutbox
+    ) -> Bool {
+        let expected = source.map { (ssrc: $0.ssrc, next: $0.nextSequenceNumber) }
+        switch lock.judge(
+            address, ssrc: packet.ssrc, sequenceNumber: packet.sequenceNumber, expected: expected, at: now)
+        {
+        case .accepted: return true
+        case .locked(let moved):
+            if moved { outbox.count(.sourceMoved) }
+            outbox.tell(.sourceLocked(id, address))
+            return true
+        case .refused:
+            drop(.packetFromOtherSource, outbox)
+            return false
+        }
+    }
+
+    private func take(_ packet: RTPPacket, _ bytes: Span<UInt8>, at now: MonotonicTime, _ outbox: MediaOutbox) {
+        let meaning = meanings[Int(packet.payloadType)]
+        var isEvent = false
+        if case .event = meaning {
+            isEvent = true
+            receiveEvent(packet, bytes, at: now, outbox)
+            // Some gateways send events with an SSRC of their own: that changes no audio source.
+            if let source, source.ssrc != packet.ssrc { return count(packet) }
+        }
+        guard isOfSource(packet, at: now, outbox) else { return }
+        let sequence: Int64
+        switch source?.update(packet.sequenceNumber) ?? .refused {
+        case .accepted(let extended): sequence = extended
+        case .restarted(let extended):
+            outbox.count(.sequenceRestarted)
+            receiver.restart()
+            lastTransit = nil
+            sequence = extended
+        case .duplicate:
+            outbox.count(.packetDuplicated)
+            statistics.packetsDuplicated += 1
+            return
+        case .refused: return drop(.sequenceRestarted, outbox)
+        }
+        count(packet)
+        let payload = bytes.extracting(packet.payloadRange)
+        var content = JitterBuffer.Content.event
+        switch meaning {
+        case .speech(let index):
+            content = .speech(index)
+            lastWasNoise = false
+            measureJitter(packet.timestamp, receiver.receivables[index].codec.clockRate, at: now)
+            if payload.isEmpty { return }
+        case .noise:
+            lastWasNoise = true
+            content = .noise(payload.isEmpty ? 127 : payload[0] & 0x7f)
+        case .event, .nothing: break
+        }
+        guard receives else { return outbox.count(.packetOnClosedDirection) }
+        insert(isEvent ? payload.extracting(0..<0) : payload, sequence, packet.timestamp, content, at: now, outbox)
+    }
+
+    private func insert(
+        _ payload: Span<UInt8>, _ sequence: Int64, _ timestamp: UInt32, _ content: JitterBuffer.Content,
+        at now: MonotonicTime, _ outbox: MediaOutbox
+    ) {
+        let before = receiver.figures
+        let result = receiver.insert(
+            payload, sequence: sequence, timestamp: timestamp, content: content, at: now.nanoseconds / 1000)
+        switch result {
+        case .stored: break
+        case .late: outbox.count(.packetLate)
+        case .duplicate: outbox.count(.packetDuplicated)
+        case .overflow: outbox.count(.packetOverflowedBuffer)
+        }
+        let after = receiver.figures
+        if after.overflows != before.overflows { outbox.count(.packetOverflowedBuffer) }
+        if after.jumps != before.jumps { outbox.count(.timestampJumped) }
+        if after.packetsUndecodable != before.packetsUndecodable { outbox.count(.packetUndecodable) }
+    }
+
+    private func count(_ packet: RTPPacket) {
+        statistics.packetsReceived += 1
+        statistics.octetsReceived += UInt64(packet.payloadRange.count)
+    }
+
+    /// Judges the SSRC; another one takes over when the current has stopped (RFC 3550 A.1: a state of its own).
+    private func isOfSource(_ packet: RTPPacket, at now: MonotonicTime, _ outbox: MediaOutbox) -> Bool {
+        guard let current = source else {
+            source = SourceState(ssrc: packet.ssrc, sequenceNumber: packet.sequenceNumber)
+            lastOfSourceAt = now
+            return true
+        }
+        if current.ssrc == packet.ssrc {
+            nextOfOtherSource = nil
+            lastOfSourceAt = now
+            return true
+        }
+        let isConfirmed = nextOfOtherSource?.ssrc == packet.ssrc
+            && nextOfOtherSource?.sequenceNumber == packet.sequenceNumber
+        guard isConfirmed || hasLeft || now - lastOfSourceAt >= Self.sourceChangeSilence else {
+            nextOfOtherSource = (packet.ssrc, packet.sequenceNumber &+ 1)
+            drop(.packetOfOtherSSRC, outbox)
+            return false
+        }
+        lostBefore += UInt64(current.lost)
+        source = SourceState(ssrc: packet.ssrc, sequenceNumber: packet.sequenceNumber)
+        lastOfSourceAt = now
+        nextOfOtherSource = nil
+        hasLeft = false
+        lastTransit = nil
+        receiver.restart()
+        outbox.count(.ssrcChanged)
+        return true
+    }
+
+    /// RFC 3550 A.8.
+    private func measureJitter(_ timestamp: UInt32, _ clockRate: Int, at now: MonotonicTime) {
+        let arrival = Double(now.nanoseconds) * Double(clockRate) / 1e9
+        let unwrapped = Double(timestamp)
+        let transit = arrival - unwrapped
+        defer { lastTransit = transit }
+        guard let lastTransit else { return }
+        let difference = (transit - lastTransit).magnitude
+        // A wrap of the timestamp, or a jump of ten seconds and more, is no jitter.
+        guard difference < Double(clockRate) * 10 else { return }
+        jitter += (difference - jitter) / 16
+    }
+
+    private func receiveEvent(
+        _ packet: RTPPacket, _ bytes: Span<UInt8>, at now: MonotonicTime, _ outbox: MediaOutbox
+    ) {
+        let event: TelephoneEvent
+        do {
+            event = try TelephoneEvent(parsing: bytes, at: packet.payloadRange)
+        } catch {
+            return drop(.eventMalformed, outbox)
+        }
+        // Flash and the signals of lines and modems mean nothing to a phone.
+        guard event.code < 16 else { return drop(.eventUnknown, outbox) }
+        let keys = events.receive(event, ssrc: packet.ssrc, timestamp: packet.timestamp, at: now)
+        if let key = keys.first { tell(key, outbox) }
+        if let key = keys.second { tell(key, outbox) }
+    }
+
+    // MARK: RTCP
+
+    private func receiveReports(
+        _ bytes: Span<UInt8>, from address: SocketAddress, at now: MonotonicTime, _ outbox: MediaOutbox
+    ) {
+        guard lock.admitsReport(from: address.ip) else { return drop(.reportFromOtherSource, outbox) }
+        var reader = RTCPReader()
+        do {
+            while let packet = try reader.next(in: bytes) { take(packet, bytes, at: now, outbox) }
+        } catch {
+            drop(reader.offset == 0 ? .packetNotRTCP : .reportMalformed, outbox)
+        }
+    }
+
+    private func take(_ packet: RTCPPacket, _ bytes: Span<UInt8>, at now: MonotonicTime, _ outbox: MediaOutbox) {
+        switch packet {
+        case .senderReport(let ssrc, let information, let blocks):
+            if ssrc == source?.ssrc { reports.noteSenderReport(information, at: now) }
+            take(blocks, bytes, at: now)
+        case .receiverReport(_, let blocks):
+            take(blocks, bytes, at: now)
+        case .goodbye(let goodbye):
+            guard let source, goodbye.names(source.ssrc, in: bytes), !hasLeft else { return }
+            hasLeft = true
+            outbox.tell(.remoteLeft(id))
+        case .sourceDescription, .other:
+            break
+        }
+    }
+
+    private func take(_ blocks: ReportBlocks, _ bytes: Span<UInt8>, at now: MonotonicTime) {
+        for index in 0..<blocks.count {
+            if let block = blocks.block(index, in: bytes) { reports.note(block, at: now) }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One INVITE session (RFC 3261 §13–§15): what the user sees of it, and what the protocol still owes.
+//
+//   UAC   calling ──2xx, offer was ours──────────────► established ─┐
+//            │  └───2xx with offer─► answering ─ACK───────┘         │
+//            └ refused, timed out, hung up ─────────────────────────┼─► over ─ tail done ─► removed
+//   UAS   ringing ──accept─► awaitingACK ──ACK──► established ──────┘
+//            └ rejected, cancelled, hung up ────────────────────────┘
+//
+// `over` is told to the user at once; the tail (CANCEL and its 487, the ACK that a BYE waits for, BYE and its answer)
+// goes on and ends by the limits of the transactions.
+
+import Essentials
+import SIP
+
+final class InviteSession {
+    enum Phase: Sendable, Hashable {
+        /// UAC: the INVITE has no final answer.
+        case calling
+        /// UAC: the 2xx brought the offer; `acknowledge` brings the answer and the ACK.
+        case answering
+        /// UAS: the INVITE has no final answer.
+        case ringing
+        /// UAS: our 2xx waits for its ACK.
+        case awaitingACK
+        case established
+        /// Over for the user.
+        case over
+    }
+
+    /// A re-INVITE or the INVITE of the peer that is being served.
+    struct ServerInvite {
+        let transaction: TransactionID
+        let request: SIPMessage
+        let isInitial: Bool
+        /// Our 2xx, given again until the ACK comes; nil: no final answer yet.
+        var success: SIPMessage?
+        var interval = Interval.zero
+        /// The request had no offer, so the 2xx has it and the ACK the answer.
+        var offerIsOurs: Bool
+    }
+
+    let id: SessionID
+    let account: AccountID?
+    let isOutgoing: Bool
+    var phase: Phase
+    var wasEstablished = false
+
+    /// UAC: the INVITE, until its final answer.
+    var invite: ClientRequest?
+    /// UAC: whether the INVITE carried our offer.
+    var offerWasSent = false
+    /// UAC: the transaction that was answered 2xx, whose ACK waits for `acknowledge`.
+    var acceptedInvite: TransactionID?
+    /// UAC: dialogs of provisional responses, in the order of their coming (§13.2.2.4).
+    var earlyDialogs: [Dialog] = []
+    /// The dialog of the session: UAC from the first 2xx on, UAS from the INVITE on.
+    var dialog: Dialog?
+    /// UAS: what of the peer is being served.
+    var serverInvite: ServerInvite?
+    /// Our re-INVITE in progress.
+    var reinvite: ClientRequest?
+    var reinviteRetries = 0
+    /// The user wants a re-INVITE, but not now: glare, or a transaction in progress.
+    var reinviteIsWanted = false
+    /// Our requests that are not finished, the INVITE among them.
+    var openRequests = 0
+    /// A BYE is owed as soon as it may be sent (§15: not before the ACK of our 2xx).
+    var owesBye = false
+    /// The BYE went out or came.
+    var byeDone = false
+    /// Told to the peer in our BYE or CANCEL (RFC 3326); nil: nothing.
+    var endHeaders: [(HeaderName, String)] = []
+    /// The source whose count of unanswered INVITEs this session is in.
+    var countedSource: IPAddress?
+
+    init(id: SessionID, account: AccountID?, isOutgoing: Bool) {
+        self.id = id
+        self.account = account
+        self.isOutgoing = isOutgoing
+        phase = isOutgoing ? .calling : .ringing
+    }
+
+    /// Nothing is owed any more.
+    var isFinished: Bool {
+        phase == .over && openRequests == 0 && serverInvite == nil && !owesBye
+    }
+}
+
+/// An INVITE of ours that was answered 2xx, kept until its transaction ends: every copy of a 2xx gets its ACK again
+/// (B-038), and every further fork its ACK and BYE (§13.2.2.4).
+final class AcceptedInvite {
+    struct Leg {
+        let remoteTag: String
+        /// The ACK while its way is being looked for; before that it may wait for `acknowledge`.
+        var ack: MessageBuilder?
+        /// The ACK as it was sent.
+        var sentACK: SIPMessage?
+        var target: SignallingTarget?
+    }
+
+    let request: ClientRequest
+    var legs: [Leg] = []
+
+    init(request: ClientRequest) { self.request = request }
+}

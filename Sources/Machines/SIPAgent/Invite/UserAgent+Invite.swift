@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The calling side of an INVITE (RFC 3261 §13.2), with forking:
+//
+//   INVITE ─► 18x tag A, 18x tag B: two early dialogs ─► 2xx tag B: the dialog; ACK
+//                                                        2xx tag A: ACK, BYE (§13.2.2.4)
+
+import Essentials
+import SIP
+
+extension UserAgent {
+    /// Header fields that the protocol sets itself.
+    private static let reserved: [HeaderName] = [
+        .via, .from, .to, .callID, .cseq, .contact, .maxForwards, .route, .recordRoute, .contentLength, .contentType,
+        .authorization, .proxyAuthorization, .require, .allow, .supported,
+    ]
+
+    /// Calls `target`.
+    ///
+    /// - Parameters:
+    ///   - accountID: who calls; nil: nobody in particular, straight to the target.
+    ///   - offer: the SDP offer; nil: the peer makes it in its 2xx (§13.2.1), and `acknowledge` answers it.
+    ///   - headers: further header fields of the INVITE.
+    public func invite(
+        from accountID: AccountID?, to target: URI, offer: [UInt8]?, headers: [(HeaderName, String)] = [],
+        now: MonotonicTime
+    ) throws(AgentError) -> SessionID {
+        guard life == .running else { throw AgentError(.stopped, "the agent has been shut down") }
+        guard activeCalls < configuration.maximumCalls else {
+            throw AgentError(.tooManyCalls, "\(activeCalls) calls are up, the limit is \(configuration.maximumCalls)")
+        }
+        var account: Account?
+        if let accountID {
+            guard let known = accounts[accountID] else { throw AgentError(.unknownAccount, "\(accountID) is not known") }
+            account = known
+        }
+        if let (name, _) = headers.first(where: { Self.reserved.contains($0.0) }) {
+            throw AgentError(.reservedHeader, "\(name) is set by the protocol")
+        }
+        let nextHop = try nextHop(to: target, account: account)
+        let id = newSession(account: accountID, isOutgoing: true)
+        counters.increment(.callsOut)
+        let request = makeInvite(id, account, target, nextHop, offer, headers)
+        if let session = sessions[id] {
+            session.invite = request
+            session.offerWasSent = offer != nil
+        }
+        timers.arm(.ringLimit(id), at: now + configuration.ringLimit)
+        start(request, now: now)
+        pump(now)
+        return id
+    }
+
+    /// Where an INVITE goes first (§8.1.2): the account's proxy, its server for its own domain and for numbers, else the
+    /// target itself.
+    private func nextHop(to target: URI, account: Account?) throws(AgentError) -> URI {
+        switch target {
+        case .sip(let uri):
+            guard let account else { return target }
+            if account.configuration.proxy != nil { return .sip(account.serverURI) }
+            let home = account.configuration.addressOfRecord
+            return uri.host == home.host && uri.port == home.port ? .sip(account.serverURI) : target
+        case .tel:
+            guard let account else { throw AgentError(.unusableTarget, "a tel: URI needs an account that carries it") }
+            return .sip(account.serverURI)
+        case .other(let scheme, _):
+            throw AgentError(.unusableTarget, "the scheme \(scheme) cannot be called")
+        }
+    }
+
+    func newSession(account: AccountID?, isOutgoing: Bool) -> SessionID {
+        lastSession &+= 1
+        let id = SessionID(rawValue: lastSession)
+        sessions[id] = InviteSession(id: id, account: account, isOutgoing: isOutgoing)
+        activeCalls += 1
+        return id
+    }
+
+    private func makeInvite(
+        _ id: SessionID, _ account: Account?, _ target: URI, _ nextHop: URI, _ offer: [UInt8]?,
+        _ headers: [(HeaderName, String)]
+    ) -> ClientRequest {
+        let requestURI = target.asRequestURI
+        var local = account?.identity ?? NameAddress(uri: .sip(SIPURI(host: .name("invalid"), port: nil)))
+        local.tag = random.token(10)
+        let sequence = UInt32(random.integer(in: 1...30_000))
+        var message = MessageBuilder(request: .invite, uri: requestURI)
+        if let proxy = account?.configuration.proxy { message.add(.route, Self.route(proxy)) }
+        message.add(.maxForwards, "70")
+        message.add(.from, local.description)
+        message.add(.to, NameAddress(uri: requestURI).description)
+        message.add(.callID, random.token(22))
+        message.add(.cseq, "\(sequence) INVITE")
+        message.add(.allow, Self.allowedMethods)
+        for (name, value) in headers { message.add(name, value) }
+        if let offer { message.setBody(offer, type: "application/sdp") }
+        let request = ClientRequest(
+            .invite(id), account: account?.id, method: .invite, message: message, sequence: sequence, nextHop: nextHop,
+            contact: .dialog, local: local, requestURI: requestURI)
+        request.fillsLocalHost = account == nil
+        request.mayChangeTarget = true
+        return request
+    }
+
+    /// A preloaded route to the account's proxy (§8.1.1.1).
+    static func route(_ proxy: SIPURI) -> String {
+        var uri = proxy
+        uri.headers = []
+        if !uri.isLooseRouter { uri.parameters.set("lr", nil) }
+        return NameAddress(uri: .sip(uri)).description
+    }
+
+    // MARK: Answers
+
+    /// A provisional response above 100.
+    func handleProvisional(_ response: SIPMessage, _ request: ClientRequest, _ source: MessageSource, now: MonotonicTime) {
+        // After CANCEL a provisional response means nothing: only a 2xx is an answer (B-037).
+        guard case .invite(let id) = request.purpose, let session = sessions[id], session.phase == .calling else { return }
+        let tag = response.to.tag ?? ""
+        if let index = session.earlyDialogs.firstIndex(where: { $0.id.remoteTag == tag }) {
+            session.earlyDialogs[index].refreshTarget(from: response)
+        } else if session.earlyDialogs.count >= configuration.maximumEarlyDialogs {
+            counters.increment(.earlyDialogLimit)
+            return
+        } else {
+            var dialog = makeDialog(request, response)
+            dialog.source = source
+            session.earlyDialogs.append(dialog)
+            dialogs[dialog.id] = id
+        }
+        emit(.progress(id, response))
+    }
+
+    private func makeDialog(_ request: ClientRequest, _ response: SIPMessage) -> Dialog {
+        Dialog(target: request.requestURI, local: request.local, sequence: request.sequence, response: response)
+    }
+
+    /// The final answer to the INVITE of a session.
+    func handleInviteOutcome(_ outcome: RequestOutcome, _ request: ClientRequest, _ session: InviteSession, now: MonotonicTime) {
+        session.invite = nil
+        timers.cancel(.ringLimit(session.id))
+        forgetEarlyDialogs(session)
+        switch outcome {
+        case .response(let response, let transaction, let source) where response.statusCode < 300:
+            handleSuccess(response, transaction, source, request, session, now: now)
+        case .response(let response, _, _):
+            end(session, byRemote: true, Causes.refusal(response), now: now)
+        case .failure(let failure):
+            end(session, byRemote: false, Causes.failure(failure, of: "INVITE"), now: now)
+        }
+    }
+
+    /// The first 2xx (§13.2.2.4).
+    private func handleSuccess(
+        _ response: SIPMessage, _ transaction: TransactionID, _ source: MessageSource, _ request: ClientRequest,
+        _ session: InviteSession, now: MonotonicTime
+    ) {
+        var dialog = makeDialog(request, response)
+        dialog.source = source
+        session.dialog = dialog
+        dialogs[dialog.id] = session.id
+        let accepted = AcceptedInvite(request: request)
+        accepted.legs.append(AcceptedInvite.Leg(remoteTag: dialog.id.remoteTag))
+        acceptedInvites[transaction] = accepted
+        guard session.phase == .calling else {
+            // Hung up while the 2xx was on its way (B-036): it is acknowledged, then ended.
+            acknowledge(transaction, dialog, body: nil, now: now)
+            sendBye(session, now: now)
+            return
+        }
+        session.wasEstablished = true
+        if session.offerWasSent {
+            session.phase = .established
+            acknowledge(transaction, dialog, body: nil, now: now)
+        } else {
+            session.phase = .answering
+            session.acceptedInvite = transaction
+        }
+        emit(.answered(session.id, response))
+    }
+
+    /// The answer to an offer that came in the 2xx: it goes out in the ACK (§13.2.2.4).
+    public func acknowledge(_ id: SessionID, answer: [UInt8]?, now: MonotonicTime) {
+        guard let session = sessions[id], session.phase == .answering, let transaction = session.acceptedInvite,
+            let dialog = session.dialog
+        else { return }
+        session.phase = .established
+        session.acceptedInvite = nil
+        acknowledge(transaction, dialog, body: answer, now: now)
+        pump(now)
+    }
+
+    /// Another 2xx to the same INVITE: a copy, or another fork.
+    func handleFurtherSuccess(
+        _ response: SIPMessage, _ accepted: AcceptedInvite, _ transaction: TransactionID, _ source: MessageSource,
+        now: MonotonicTime
+    ) {
+        let tag = response.to.tag ?? ""
+        if let leg = accepted.legs.first(where: { $0.remoteTag == tag }) {
+            counters.increment(.repeatedSuccess)
+            if let ack = leg.sentACK, let target = leg.target { stack.resend(ack, to: target, now: now) }
+            return
+        }
+        guard case .invite = accepted.request.purpose, accepted.legs.count < configuration.maximumEarlyDialogs else { return }
+        counters.increment(.extraFork)
+        var dialog = makeDialog(accepted.request, response)
+        dialog.source = source
+        accepted.legs.append(AcceptedInvite.Leg(remoteTag: tag))
+        acknowledge(transaction, dialog, body: nil, now: now)
+        start(makeRequest(.bye, .abandonFork, in: &dialog, account: accepted.request.account), now: now)
+    }
+
+    /// Makes the ACK of a 2xx and sends it as soon as its way is known; it stays for the copies of the 2xx.
+    func acknowledge(_ transaction: TransactionID, _ dialog: Dialog, body: [UInt8]?, now: MonotonicTime) {
+        guard let accepted = acceptedInvites[transaction],
+            let index = accepted.legs.firstIndex(where: { $0.remoteTag == dialog.id.remoteTag })
+        else { return }
+        var ack = dialog.makeACK(sequence: accepted.request.sequence)
+        for (name, value) in accepted.request.credentials { ack.add(name, value) }
+        if let body { ack.setBody(body, type: "application/sdp") }
+        accepted.legs[index].ack = ack
+        locate(
+            dialog.nextHop, account: accepted.request.account, source: dialog.source,
+            .ack(transaction, remoteTag: dialog.id.remoteTag), now: now)
+    }
+
+    func forgetEarlyDialogs(_ session: InviteSession) {
+        for dialog in session.earlyDialogs { dialogs[dialog.id] = nil }
+        session.earlyDialogs = []
+    }
+}

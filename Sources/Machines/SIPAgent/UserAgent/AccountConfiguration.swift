@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Essentials
+import SIP
+
+/// What is done with an INVITE that does not come from the account's own server.
+public enum DirectCalls: Sendable, Hashable {
+    case accept
+    /// Answered 403 and counted (`AgentCounter.directCallRefused`).
+    case refuse
+}
+
+/// How long to wait before a registration is tried again after a lost network, a time-out or a server's failure.
+///
+/// Waits double from `initial` up to `maximum`; each is shortened by up to a half at random, so that phones which lost
+/// the same server do not come back in one moment. A refused password is never tried again by itself.
+public struct RetryPolicy: Sendable, Hashable {
+    /// The first wait; zero: a failed registration is not tried again.
+    public var initial: Interval
+    /// The longest wait.
+    public var maximum: Interval
+
+    public init(initial: Interval = .seconds(2), maximum: Interval = .seconds(120)) {
+        self.initial = initial
+        self.maximum = maximum
+    }
+
+    public static let none = RetryPolicy(initial: .zero, maximum: .zero)
+}
+
+/// One account: who we are at which server (requirement A6).
+public struct AccountConfiguration: Sendable {
+    /// The address that others call, such as `sip:1001@example.net` (RFC 3261 §6).
+    public var addressOfRecord: SIPURI
+    /// Shown to the called person; nil: none.
+    public var displayName: String?
+    /// Where REGISTER goes; nil: the domain of the address of record.
+    public var registrar: SIPURI?
+    /// The outbound proxy for every request of the account (RFC 3261 §8.1.2); nil: none.
+    public var proxy: SIPURI?
+    /// What answers challenges, in order of preference.
+    public var credentials: [Credential]
+    /// Whether to register at all.
+    public var registers: Bool
+    /// Seconds of registration to ask for, 1...4294967295.
+    public var expires: Int
+    /// The transport to the server; nil: as the URIs and DNS say (RFC 3263).
+    public var transport: TransportProtocol?
+    public var directCalls: DirectCalls
+    public var retryPolicy: RetryPolicy
+
+    public init(
+        addressOfRecord: SIPURI, displayName: String? = nil, registrar: SIPURI? = nil, proxy: SIPURI? = nil,
+        credentials: [Credential] = [], registers: Bool = true, expires: Int = 600, transport: TransportProtocol? = nil,
+        directCalls: DirectCalls = .refuse, retryPolicy: RetryPolicy = RetryPolicy()
+    ) {
+        self.addressOfRecord = addressOfRecord
+        self.displayName = displayName
+        self.registrar = registrar
+        self.proxy = proxy
+        self.credentials = credentials
+        self.registers = registers
+        self.expires = expires
+        self.transport = transport
+        self.directCalls = directCalls
+        self.retryPolicy = retryPolicy
+    }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+
+/// What the agent counts: every refusal, limit and oddity has its counter (requirement F10).
+public enum AgentCounter: Int, CounterName {
+    case callsOut, callsIn
+    case directCallRefused, unansweredLimit, callLimit
+    case mergedRequest, unknownDialog, lowSequence, methodNotAllowed, methodUnknown
+    case unsupportedScheme, unsupportedExtension, unsupportedMedia, notAcceptable, malformedDialogRequest
+    case overlappingInvite, glare
+    case repeatedSuccess, extraFork, earlyDialogLimit
+    case unmatchedACK, missingACK, missingAnswer
+    case challengeIgnored, challengeRoundsExceeded
+    case contactRewritten, bindingMissing
+    case strayResponse, misroutedResponse
+    case ringLimitReached
+}

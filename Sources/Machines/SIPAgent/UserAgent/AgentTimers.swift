@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+
+/// What the agent waits for.
+enum AgentTimer: Hashable, Sendable {
+    /// Our 2xx again, until the ACK (RFC 3261 §13.3.1.4).
+    case repeatSuccess(SessionID)
+    /// 64*T1 after our 2xx: no ACK came.
+    case awaitACK(SessionID)
+    /// The wait after 491 or 500 to our re-INVITE.
+    case reinvite(SessionID)
+    /// An INVITE rang too long.
+    case ringLimit(SessionID)
+    /// Refresh or retry of a registration.
+    case registration(AccountID)
+    case shutDown
+}
+
+/// The agent's timers, at most one for each purpose.
+struct AgentTimers {
+    private var queue = DeadlineQueue<AgentTimer>()
+    private var handles: [AgentTimer: TimerHandle] = [:]
+
+    /// Timers that are armed.
+    var count: Int { handles.count }
+
+    /// The earliest deadline.
+    var next: MonotonicTime? { queue.first }
+
+    /// Arms `timer`, in place of an earlier deadline for it.
+    mutating func arm(_ timer: AgentTimer, at deadline: MonotonicTime) {
+        if let old = handles[timer] { queue.cancel(old) }
+        handles[timer] = queue.arm(deadline, timer)
+    }
+
+    mutating func cancel(_ timer: AgentTimer) {
+        if let handle = handles.removeValue(forKey: timer) { queue.cancel(handle) }
+    }
+
+    func isArmed(_ timer: AgentTimer) -> Bool { handles[timer] != nil }
+
+    /// Takes the earliest timer that is due at `now`.
+    mutating func popDue(_ now: MonotonicTime) -> AgentTimer? {
+        guard let timer = queue.popDue(at: now) else { return nil }
+        handles[timer] = nil
+        return timer
+    }
+}

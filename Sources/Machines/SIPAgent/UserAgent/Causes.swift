@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every cause that the agent gives. docs/causes.md lists the codes; a test compares the two.
+
+import Essentials
+import SIP
+
+enum Causes {
+    // MARK: Calls that end
+
+    static let hungUp = Cause("call.hung-up", "The call was hung up here.")
+    static let shutDown = Cause("call.shut-down", "The phone was shut down.")
+    static let unanswered = Cause("call.unanswered", "Nobody answered in the time allowed.", status: 480)
+    static let noACK = Cause("call.no-ack", "The caller never confirmed that the call was answered.")
+    static let noAnswerInACK = Cause("call.no-media-answer", "The caller confirmed the call without saying how to talk.")
+
+    static func rejected(_ status: Int) -> Cause {
+        let isBusy = status == 486 || status == 600
+        return Cause(
+            isBusy ? "call.refused-busy" : "call.refused", isBusy ? "The call was refused as busy." : "The call was refused here.",
+            status: status, evidence: [.init("status", "\(status)")])
+    }
+
+    static func remoteHungUp(_ bye: SIPMessage) -> Cause {
+        Cause("call.remote-hung-up", "The other side hung up.", evidence: reasonHeader(bye))
+    }
+
+    static func cancelled(_ cancel: SIPMessage) -> Cause {
+        Cause("call.cancelled", "The caller gave up before the call was answered.", status: 487, evidence: reasonHeader(cancel))
+    }
+
+    /// A final answer to our INVITE other than 2xx.
+    static func refusal(_ response: SIPMessage) -> Cause {
+        let (code, sentence) = refusalText(response.statusCode)
+        return Cause(code, sentence, status: response.statusCode, evidence: evidence(response))
+    }
+
+    private static func refusalText(_ status: Int) -> (String, String) {
+        switch status {
+        case 300..<400: ("call.redirected", "The called person is elsewhere, and the call was not forwarded.")
+        case 401, 407: ("call.unauthorized", "The server did not accept the name and password for this call.")
+        case 403: ("call.forbidden", "The server or the called person does not permit this call.")
+        case 404, 410, 604: ("call.not-found", "The called address does not exist.")
+        case 408: ("call.no-response", "The called person's phone did not respond.")
+        case 415, 488, 606: ("call.incompatible", "The phones found no common way to talk.")
+        case 416, 484, 485: ("call.bad-address", "The called address cannot be used.")
+        case 480: ("call.unavailable", "The called person is not available at the moment.")
+        case 486, 600: ("call.busy", "The called person is busy.")
+        case 487: ("call.terminated", "The call was ended before it was answered.")
+        case 603: ("call.declined", "The called person declined the call.")
+        case 500..<600: ("call.server-failure", "The server could not carry out the call.")
+        default: ("call.failed", "The call was refused.")
+        }
+    }
+
+    /// No answer to a request of a call.
+    static func failure(_ failure: RequestFailure, of request: String) -> Cause {
+        let evidence = [Cause.Evidence("request", request)]
+        switch failure {
+        case .timedOut:
+            return Cause("call.no-response", "The other side did not respond.", status: 408, evidence: evidence)
+        case .transport(let flow):
+            return Cause(
+                "call.unreachable", "The other side cannot be reached over the network.", status: 503,
+                evidence: evidence + [.init("network", flow.text)])
+        case .notLocated(let text):
+            return Cause("call.not-located", "No address was found for the called name.", evidence: evidence + [.init("name", text)])
+        case .noLocalAddress:
+            return Cause("call.no-transport", "This phone has no transport that leads there.", evidence: evidence)
+        }
+    }
+
+    static func dialogLost(_ response: SIPMessage) -> Cause {
+        Cause(
+            "call.dialog-lost", "The other side no longer knows this call.", status: response.statusCode,
+            evidence: evidence(response))
+    }
+
+    // MARK: Changes of a call
+
+    static let reinvitePending = Cause("call.change-pending", "Another change of the call is in progress; this one waits.")
+
+    static func reinviteRefused(_ response: SIPMessage) -> Cause {
+        let isGlare = response.statusCode == 491
+        return Cause(
+            isGlare ? "call.change-glare" : "call.change-refused",
+            isGlare ? "Both sides changed the call at the same moment." : "The other side refused the change of the call.",
+            status: response.statusCode, evidence: evidence(response))
+    }
+
+    // MARK: Registrations
+
+    static func registrationRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
+        let (code, sentence): (String, String) =
+            switch (response.statusCode, failure) {
+            case (401, .noCredentials), (407, .noCredentials):
+                ("registration.refused.no-credentials", "The server asks for a name and password that are not configured.")
+            case (401, .unsupported), (407, .unsupported):
+                ("registration.refused.unsupported", "The server asks for a kind of authentication that is not supported.")
+            case (401, .noChallenge), (407, .noChallenge), (401, .tooLong), (407, .tooLong):
+                ("registration.refused.challenge", "The server's request for a password cannot be understood.")
+            case (401, _), (407, _):
+                ("registration.refused.password", "The server did not accept the name and password.")
+            case (403, _): ("registration.refused.forbidden", "The server does not permit this registration.")
+            case (404, _): ("registration.refused.not-found", "The server does not know this address.")
+            case (423, _): ("registration.refused.interval", "The server wants another registration time than it says.")
+            default: ("registration.refused", "The server refused the registration.")
+            }
+        return Cause(code, sentence, status: response.statusCode, evidence: evidence(response))
+    }
+
+    static func registrationUnavailable(_ response: SIPMessage) -> Cause {
+        Cause(
+            "registration.server-failure", "The server cannot register anybody at the moment.", status: response.statusCode,
+            evidence: evidence(response))
+    }
+
+    static func bindingRefused(_ response: SIPMessage) -> Cause {
+        Cause(
+            "registration.no-binding", "The server answered, but did not register this phone.", status: response.statusCode,
+            evidence: evidence(response))
+    }
+
+    static func registrationFailure(_ failure: RequestFailure) -> Cause {
+        switch failure {
+        case .timedOut: Cause("registration.no-response", "The server did not respond.", status: 408)
+        case .transport(let flow):
+            Cause(
+                "registration.unreachable", "The server cannot be reached over the network.", status: 503,
+                evidence: [.init("network", flow.text)])
+        case .notLocated(let text):
+            Cause("registration.not-located", "No address was found for the server's name.", evidence: [.init("name", text)])
+        case .noLocalAddress:
+            Cause("registration.no-transport", "This phone has no transport that leads to the server.")
+        }
+    }
+
+    // MARK: Evidence
+
+    private static func evidence(_ response: SIPMessage) -> [Cause.Evidence] {
+        var evidence = [Cause.Evidence("status", "\(response.statusCode) \(printable(response.reasonPhrase))")]
+        if let warning = response.first(.warning) { evidence.append(.init("Warning", printable(warning))) }
+        return evidence + reasonHeader(response)
+    }
+
+    /// RFC 3326.
+    private static func reasonHeader(_ message: SIPMessage) -> [Cause.Evidence] {
+        message.first("Reason").map { [Cause.Evidence("Reason", printable($0))] } ?? []
+    }
+
+    /// What comes from outside, short and without control characters (V-028).
+    private static func printable(_ text: String) -> String {
+        String(String.UnicodeScalarView(text.unicodeScalars.prefix(200).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{fffd}" : $0 }))
+    }
+}
+
+extension FlowFailure {
+    /// For the evidence of a cause.
+    var text: String {
+        switch self {
+        case .closedByPeer: "the other side closed the connection"
+        case .closedLocally: "the connection was closed here"
+        case .refused: "nothing listens at the address"
+        case .unreachable: "there is no route to the address"
+        case .timedOut: "the connection timed out"
+        case .reset: "the connection was reset"
+        case .limit: "a limit of this phone was reached"
+        case .other(let words): words
+        }
+    }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One request of ours from its making to its last answer: name resolution, the targets one after another (RFC 3263
+// §4.3), challenges (RFC 3261 §22). Each try is a transaction of its own; the request stays the same.
+//
+//   start ─► locating ─► sent ─► final answer
+//                         │ 401/407: again with credentials, CSeq + 1
+//                         │ transport failure, time-out, 503: next target, new branch
+//                         └ nothing left: the last failure counts
+
+import Essentials
+import SIP
+
+/// What a request of ours is for, hence who hears of its answer.
+enum RequestPurpose: Sendable, Hashable {
+    case register(AccountID)
+    case invite(SessionID)
+    case reinvite(SessionID)
+    case bye(SessionID)
+    case info(SessionID)
+    /// The BYE for a surplus fork: nobody hears of it.
+    case abandonFork
+}
+
+/// What the agent fills into Contact when the flow, hence our address, is known.
+enum ContactForm: Sendable {
+    case none
+    /// The Contact of a dialog.
+    case dialog
+    /// The Contact of a registration with its time in seconds.
+    case registration(expires: Int)
+}
+
+final class ClientRequest {
+    let purpose: RequestPurpose
+    let account: AccountID?
+    let method: Method
+    /// Without Via and Contact.
+    var message: MessageBuilder
+    var sequence: UInt32
+    /// Whose host is sent to.
+    let nextHop: URI
+    let contact: ContactForm
+    /// The flow of the dialog or registration, preferred where it leads to the target.
+    var source: MessageSource?
+    /// Our From, and the Request-URI: what the dialogs of an INVITE are made of.
+    var local: NameAddress
+    var requestURI: URI
+    /// The host of our From is that of our address, which is known when the target is.
+    var fillsLocalHost = false
+    /// Whether the next target may be tried after a failure (outside dialogs).
+    var mayChangeTarget = false
+
+    var targets: [SignallingTarget] = []
+    var triedTargets = 0
+    var transaction: TransactionID?
+    var challengeRounds = 0
+    var attempt = DigestAttempt()
+    /// Why the last challenge was not answered.
+    var challengeFailure: DigestFailure?
+    /// The credentials that went out, repeated in ACK and CANCEL (§22.1, §13.2.2.4).
+    var credentials: [(HeaderName, String)] = []
+    /// The connection it went over is gone: that no answer came says nothing about the peer (B-020).
+    var lostFlow = false
+    /// Set when the user no longer wants it: nothing more is sent but CANCEL.
+    var isAbandoned = false
+    /// What CANCEL carries besides, such as Reason.
+    var cancelHeaders: [(HeaderName, String)] = []
+
+    init(
+        _ purpose: RequestPurpose, account: AccountID?, method: Method, message: MessageBuilder, sequence: UInt32,
+        nextHop: URI, contact: ContactForm, local: NameAddress, requestURI: URI, source: MessageSource? = nil
+    ) {
+        self.purpose = purpose
+        self.account = account
+        self.method = method
+        self.message = message
+        self.sequence = sequence
+        self.nextHop = nextHop
+        self.contact = contact
+        self.source = source
+        self.local = local
+        self.requestURI = requestURI
+    }
+
+    /// The target that the last try went to.
+    var target: SignallingTarget? { triedTargets > 0 && triedTargets <= targets.count ? targets[triedTargets - 1] : nil }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// One account of a user agent. Given in order of creation, never used twice.
+public struct AccountID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt32
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    public var description: String { "account \(rawValue)" }
+}
+
+/// One INVITE session (a call), from the INVITE to its end. Given in order of creation, never used twice.
+public struct SessionID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    public let rawValue: UInt64
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    public var description: String { "session \(rawValue)" }
+}

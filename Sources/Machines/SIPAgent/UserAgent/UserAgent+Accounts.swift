@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Crypto
+import Essentials
+import SIP
+
+extension UserAgent {
+    /// Adds an account; registers it if its configuration says so.
+    @discardableResult
+    public func addAccount(_ configuration: AccountConfiguration, now: MonotonicTime) -> AccountID {
+        lastAccount &+= 1
+        let id = AccountID(rawValue: lastAccount)
+        accounts[id] = Account(
+            id: id, configuration: configuration,
+            digest: DigestClient(credentials: configuration.credentials, cryptography: cryptography, random: random),
+            random: random)
+        accountOrder.append(id)
+        if configuration.registers { register(id, now: now) }
+        return id
+    }
+
+    /// Removes an account: unregisters it first where it is bound; its calls go on.
+    public func removeAccount(_ id: AccountID, now: MonotonicTime) {
+        guard let account = accounts[id] else { return }
+        account.isRemoved = true
+        if account.registration.mayBeBound { unregister(id, now: now) } else { forgetIfRemoved(account) }
+    }
+
+    /// Forgets a removed account when its registration is at rest.
+    func forgetIfRemoved(_ account: Account) {
+        guard account.isRemoved, account.registration.request == nil else { return }
+        timers.cancel(.registration(account.id))
+        accounts[account.id] = nil
+        accountOrder.removeAll { $0 == account.id }
+    }
+
+    /// The configuration of an account; nil: unknown.
+    public func configuration(of id: AccountID) -> AccountConfiguration? { accounts[id]?.configuration }
+
+    /// The account that a request is for: by the user of the Request-URI, by To, by the server it comes from, else the
+    /// only one there is.
+    func account(for request: SIPMessage, source: MessageSource) -> Account? {
+        let all = accountOrder.compactMap { accounts[$0] }.filter { !$0.isRemoved }
+        guard all.count > 1 else { return all.first }
+        let called = request.requestURI.sip?.user
+        let to = request.to.uri.sip
+        let fromServer = all.filter { $0.isServer(source.remote.ip) }
+        let candidates = fromServer.isEmpty ? all : fromServer
+        return candidates.first {
+            $0.contactUser == called && to?.user == called && to?.host == $0.configuration.addressOfRecord.host
+        } ?? candidates.first { $0.contactUser == called }
+            ?? candidates.first { $0.contactUser == to?.user && to?.host == $0.configuration.addressOfRecord.host }
+            ?? fromServer.first
+    }
+
+    /// Whether `address` is an account's own server.
+    func isServer(_ address: IPAddress) -> Bool {
+        accountOrder.contains { accounts[$0]?.isServer(address) ?? false }
+    }
+
+    // MARK: Addresses of our own
+
+    /// Our Contact towards `target` (RFC 3261 §8.1.1.8); nil: no flow leads there.
+    func contactURI(account: Account?, target: SignallingTarget) -> SIPURI? {
+        let own = stack.localAddress(for: target)
+        let address = target.transport == .udp ? account?.publicAddress ?? own : own
+        return address.map { contactURI(account: account, transport: target.transport, address: $0) }
+    }
+
+    /// Our Contact in a response to what came from `source`.
+    func contactURI(account: Account?, source: MessageSource) -> SIPURI {
+        var address = source.local
+        if source.transport == .udp, let account, account.isServer(source.remote.ip), let rewritten = account.publicAddress {
+            address = rewritten
+        } else {
+            let target = SignallingTarget(transport: source.transport, address: source.remote, name: nil, flow: source.flow)
+            if let own = stack.localAddress(for: target) { address = own }
+        }
+        return contactURI(account: account, transport: source.transport, address: address)
+    }
+
+    private func contactURI(account: Account?, transport: TransportProtocol, address: SocketAddress) -> SIPURI {
+        var uri = SIPURI(host: .address(address.ip), port: address.port)
+        uri.user = account.map { $0.contactUser } ?? configuration.user
+        if transport != .udp { uri.parameters.set("transport", transport.rawValue) }
+        return uri
+    }
+}

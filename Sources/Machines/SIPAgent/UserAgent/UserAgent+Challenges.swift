@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Challenges to our requests (RFC 3261 §22). Only the account's own server gets an answer, and within a dialog only under
+// a realm that it has used before: a peer that challenges our BYE to harvest a digest gets nothing (V-027).
+
+import Crypto
+import Essentials
+import SIP
+
+extension UserAgent {
+    /// Credentials that are likely to be wanted, from nonces known before: for the registrar all, for a proxy only what
+    /// proxies consume, for anyone else none.
+    func addKnownCredentials(to request: ClientRequest) {
+        guard let account = request.account.flatMap({ accounts[$0] }),
+            request.targets.allSatisfy({ account.isServer($0.address.ip) })
+        else { return }
+        let isRegister = request.method == .register
+        let fields = account.digest.preemptive(for: digestRequest(request), attempt: &request.attempt)
+        guard !fields.isEmpty else { return }
+        // What is kept back was not sent, so a challenge for it is the first one.
+        if !isRegister { request.attempt.answers.removeAll { !$0.isProxy } }
+        setCredentials(fields.filter { isRegister || $0.name == .proxyAuthorization }, on: request)
+    }
+
+    /// Sends the request again with credentials (§22.2: the same Call-ID, From and To, CSeq + 1); false: the challenge is
+    /// not to be answered, and `request.challengeFailure` says why.
+    func answerChallenge(_ response: SIPMessage, _ request: ClientRequest, now: MonotonicTime) -> Bool {
+        guard let account = request.account.flatMap({ accounts[$0] }), let target = request.target,
+            account.isServer(target.address.ip), isOwnRealm(response, request, account)
+        else {
+            counters.increment(.challengeIgnored)
+            return false
+        }
+        guard request.challengeRounds < configuration.maximumChallengeRounds else {
+            counters.increment(.challengeRoundsExceeded)
+            request.challengeFailure = .tooManyRounds
+            return false
+        }
+        request.challengeRounds += 1
+        let fields: [(name: HeaderName, value: String)]
+        do {
+            fields = try account.digest.authorize(response, for: digestRequest(request), attempt: &request.attempt)
+        } catch {
+            counters.increment(.challengeIgnored)
+            request.challengeFailure = error
+            return false
+        }
+        setCredentials(fields, on: request)
+        for challenge in DigestChallenge.all(in: response, limit: 16) where mayLearnRealms(request) {
+            account.remember(realm: challenge.realm)
+        }
+        raiseSequence(request)
+        return transmit(request, to: target, now: now)
+    }
+
+    private func digestRequest(_ request: ClientRequest) -> DigestRequest {
+        DigestRequest(method: request.method, uri: "\(request.requestURI)")
+    }
+
+    private func setCredentials(_ fields: [(name: HeaderName, value: String)], on request: ClientRequest) {
+        request.message.removeAll(.authorization)
+        request.message.removeAll(.proxyAuthorization)
+        request.credentials = fields.map { ($0.name, $0.value) }
+        for (name, value) in fields { request.message.add(name, value) }
+    }
+
+    /// Requests outside dialogs go to the account's own server, so what it asks under is its realm. The first one for
+    /// any; later ones only where a realm is not known yet and the request is the registrar's own.
+    private func mayLearnRealms(_ request: ClientRequest) -> Bool {
+        switch request.purpose {
+        case .register: true
+        case .invite: request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
+        case .reinvite, .bye, .info, .abandonFork: false
+        }
+    }
+
+    /// Whether a challenge is for a realm that is configured by name, known from the server, or may be learned now.
+    private func isOwnRealm(_ response: SIPMessage, _ request: ClientRequest, _ account: Account) -> Bool {
+        if mayLearnRealms(request) { return true }
+        return DigestChallenge.all(in: response, limit: 16).contains { challenge in
+            account.realms.contains(challenge.realm)
+                || account.configuration.credentials.contains { $0.realm == challenge.realm }
+        }
+    }
+
+    /// The next sequence number, also for the session's dialog (§22.2).
+    private func raiseSequence(_ request: ClientRequest) {
+        switch request.purpose {
+        case .register(let id):
+            if let account = accounts[id] {
+                account.registration.sequence &+= 1
+                request.sequence = account.registration.sequence
+            }
+        case .reinvite(let id), .bye(let id), .info(let id):
+            request.sequence = sessions[id]?.dialog?.nextSequence() ?? (request.sequence &+ 1)
+        case .invite, .abandonFork:
+            request.sequence &+= 1
+        }
+        request.message.set(.cseq, "\(request.sequence) \(request.method.rawValue)")
+    }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import SIP
+
+extension UserAgent {
+    /// Looks for the addresses of a next hop (RFC 3263); what waits goes on in `located`, maybe at once.
+    func locate(
+        _ hop: URI, account: AccountID?, source: MessageSource?, _ waiter: LocationWaiter, now: MonotonicTime
+    ) {
+        guard let uri = hop.sip else {
+            // A tel: target within a dialog, or a Contact of another scheme: back to where the dialog came from.
+            proceed(waiter, source.map { .success([SignallingTarget($0)]) } ?? .failure(.notLocated("\(hop)")), now: now)
+            return
+        }
+        let id = location.locate(uri, transport: transportHint(uri, account: account, source: source), now: now)
+        locating[id] = LocationSearch(waiter: waiter, account: account, source: source, hop: uri)
+    }
+
+    /// Which transport to use where the URI does not say: the account's to its server; in a dialog the one of the
+    /// dialog, if the URI is the address that the dialog's messages come from.
+    private func transportHint(_ uri: SIPURI, account: AccountID?, source: MessageSource?) -> TransportProtocol? {
+        guard uri.transport == nil, !uri.isSecure else { return nil }
+        if let account = account.flatMap({ accounts[$0] }), uri.host == account.serverURI.host {
+            return account.configuration.transport ?? account.serverURI.transport
+        }
+        if let source, case .address(let address) = uri.host, address.unmapped == source.remote.ip.unmapped {
+            return source.transport
+        }
+        return nil
+    }
+
+    /// The outcome of a search.
+    func located(_ result: LocationResult, now: MonotonicTime) {
+        guard let search = locating.removeValue(forKey: result.id) else { return }
+        switch result.outcome {
+        case .success(let list):
+            var targets = list.targets
+            if let account = search.account.flatMap({ accounts[$0] }), isServerHost(search.hop, account) {
+                for target in targets { trust(target.address.ip, account) }
+            }
+            if let source = search.source {
+                for index in targets.indices
+                where targets[index].transport == source.transport && targets[index].address == source.remote {
+                    targets[index].flow = source.flow
+                }
+            }
+            proceed(search.waiter, .success(targets), now: now)
+        case .failure(let failure):
+            proceed(search.waiter, .failure(.notLocated(failure.text)), now: now)
+        }
+    }
+
+    private func isServerHost(_ hop: SIPURI, _ account: Account) -> Bool {
+        let configuration = account.configuration
+        return hop.host == configuration.proxy?.host || hop.host == configuration.registrar?.host
+            || hop.host == configuration.addressOfRecord.host
+    }
+
+    private func trust(_ address: IPAddress, _ account: Account) {
+        account.remember(server: address)
+        if !stack.exemptSources.contains(address) { stack.exemptSources.append(address) }
+    }
+
+    private func proceed(_ waiter: LocationWaiter, _ outcome: Result<[SignallingTarget], RequestFailure>, now: MonotonicTime) {
+        switch waiter {
+        case .request(let request):
+            if request.isAbandoned {
+                finish(request, .failure(.timedOut), now: now)
+                return
+            }
+            switch outcome {
+            case .success(let targets):
+                request.targets = targets
+                if !tryNextTarget(request, now: now) { finish(request, .failure(.noLocalAddress), now: now) }
+            case .failure(let failure):
+                finish(request, .failure(failure), now: now)
+            }
+        case .ack(let transaction, let tag):
+            guard case .success(let targets) = outcome, let target = targets.first,
+                let accepted = acceptedInvites[transaction],
+                let index = accepted.legs.firstIndex(where: { $0.remoteTag == tag }), let ack = accepted.legs[index].ack
+            else { return }
+            accepted.legs[index].target = target
+            accepted.legs[index].sentACK = stack.sendACK(ack, to: target, now: now)
+            accepted.legs[index].ack = nil
+        }
+    }
+
+    /// Gives up a request that still waits for its addresses; false: it was sent already.
+    func abandonSearch(of request: ClientRequest) -> Bool {
+        let found = locating.first { entry in
+            if case .request(let waiting) = entry.value.waiter { return waiting === request }
+            return false
+        }
+        guard let id = found?.key else { return false }
+        location.abandon(id)
+        locating[id] = nil
+        return true
+    }
+}
+
+/// A search in progress and what it is for.
+struct LocationSearch {
+    var waiter: LocationWaiter
+    var account: AccountID?
+    var source: MessageSource?
+    var hop: SIPURI
+}
+
+extension LocationFailure {
+    /// For the evidence of a cause.
+    var text: String {
+        switch self {
+        case .noAddress(let name): "\(name) has no address"
+        case .unanswered(let name, let reason): "no name server answered for \(name): \(reason)"
+        case .notOffered(let name): "\(name) offers no SIP"
+        case .unsupported(let what): "\(what) is not supported"
+        case .limit: "too many names are being looked up"
+        }
+    }
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Sending requests (RFC 3261 §8.1, RFC 3263 §4): locating, trying the targets in their order, and what comes back.
+
+import Essentials
+import SIP
+
+/// Why a request got no answer.
+enum RequestFailure: Error, Hashable {
+    case timedOut
+    case transport(FlowFailure)
+    /// The next hop's name gave no address.
+    case notLocated(String)
+    /// No flow of ours leads to the target.
+    case noLocalAddress
+}
+
+/// The end of a request of ours.
+enum RequestOutcome {
+    case response(SIPMessage, TransactionID, MessageSource)
+    case failure(RequestFailure)
+}
+
+/// What waits for the addresses of a name.
+enum LocationWaiter {
+    case request(ClientRequest)
+    /// The ACK of a 2xx: the INVITE's transaction and the tag of the leg.
+    case ack(TransactionID, remoteTag: String)
+}
+
+extension UserAgent {
+    /// Sends a new request: to the addresses of its next hop, one after another.
+    func start(_ request: ClientRequest, now: MonotonicTime) {
+        if let session = session(of: request.purpose) { session.openRequests += 1 }
+        locate(request.nextHop, account: request.account, source: request.source, .request(request), now: now)
+    }
+
+    /// Sends the request to the next of its targets; false: there is none left.
+    func tryNextTarget(_ request: ClientRequest, now: MonotonicTime) -> Bool {
+        guard request.triedTargets < request.targets.count else { return false }
+        if request.triedTargets == 0 { addKnownCredentials(to: request) }
+        let target = request.targets[request.triedTargets]
+        request.triedTargets += 1
+        return transmit(request, to: target, now: now)
+    }
+
+    /// Sends the request as it stands as a new transaction.
+    @discardableResult
+    func transmit(_ request: ClientRequest, to target: SignallingTarget, now: MonotonicTime) -> Bool {
+        let account = request.account.flatMap { accounts[$0] }
+        guard let contact = contactURI(account: account, target: target) else { return false }
+        if request.fillsLocalHost { fillLocalHost(request, contact) }
+        var message = request.message
+        switch request.contact {
+        case .none: break
+        case .dialog: message.set(.contact, NameAddress(uri: .sip(contact)).description)
+        case .registration(let expires): addBindings(to: &message, contact, expires: expires, account: account)
+        }
+        let transaction = stack.sendRequest(message, to: target, now: now)
+        request.transaction = transaction
+        requests[transaction] = request
+        return true
+    }
+
+    /// Without an account our From is the address that the request leaves from.
+    private func fillLocalHost(_ request: ClientRequest, _ contact: SIPURI) {
+        request.fillsLocalHost = false
+        var uri = contact
+        uri.parameters.remove("transport")
+        var local = request.local
+        local.uri = .sip(uri)
+        request.local = local
+        request.message.set(.from, local.description)
+    }
+
+    // MARK: What comes back
+
+    /// A response to a request of ours.
+    func handleResponse(_ response: SIPMessage, _ transaction: TransactionID, _ source: MessageSource, now: MonotonicTime) {
+        if let accepted = acceptedInvites[transaction] {
+            if (200..<300).contains(response.statusCode) {
+                handleFurtherSuccess(response, accepted, transaction, source, now: now)
+            }
+            return
+        }
+        guard let request = requests[transaction] else {
+            counters.increment(.strayResponse)
+            return
+        }
+        let status = response.statusCode
+        if status < 200 {
+            if status > 100 { handleProvisional(response, request, source, now: now) }
+            return
+        }
+        requests[transaction] = nil
+        if !request.isAbandoned {
+            if status == 401 || status == 407, answerChallenge(response, request, now: now) { return }
+            if status == 503, request.mayChangeTarget, tryNextTarget(request, now: now) { return }
+        }
+        finish(request, .response(response, transaction, source), now: now)
+    }
+
+    /// No response: the next target, or the end.
+    func handleFailure(_ failure: RequestFailure, _ request: ClientRequest, now: MonotonicTime) {
+        if let transaction = request.transaction { requests[transaction] = nil }
+        if !request.isAbandoned, request.mayChangeTarget, tryNextTarget(request, now: now) { return }
+        finish(request, .failure(failure), now: now)
+    }
+
+    /// Tells those for whom the request was.
+    func finish(_ request: ClientRequest, _ outcome: RequestOutcome, now: MonotonicTime) {
+        let session = session(of: request.purpose)
+        session?.openRequests -= 1
+        switch request.purpose {
+        case .register(let account): handleRegisterOutcome(outcome, request, account, now: now)
+        case .invite:
+            if let session { handleInviteOutcome(outcome, request, session, now: now) }
+        case .reinvite:
+            if let session { handleReinviteOutcome(outcome, request, session, now: now) }
+        case .info:
+            if let session { handleInfoOutcome(outcome, session, now: now) }
+        case .bye, .abandonFork: break
+        }
+        if let session { removeIfFinished(session) }
+    }
+
+    func session(of purpose: RequestPurpose) -> InviteSession? {
+        switch purpose {
+        case .invite(let id), .reinvite(let id), .bye(let id), .info(let id): sessions[id]
+        case .register, .abandonFork: nil
+        }
+    }
+
+    // MARK: Events of the stack
+
+    func handle(_ event: StackEvent, now: MonotonicTime) {
+        switch event {
+        case .request(let message, let transaction, let source):
+            handleRequest(message, transaction, source, now: now)
+        case .ack(let message, let transaction, let source):
+            handleACK(message, transaction, source, now: now)
+        case .cancelled(let transaction, let message):
+            handleCancel(message, transaction, now: now)
+        case .response(let message, let transaction, let source):
+            handleResponse(message, transaction, source, now: now)
+        case .strayResponse:
+            counters.increment(.strayResponse)
+        case .failed(let transaction, let failure):
+            handleTransactionFailure(transaction, failure, now: now)
+        case .ended(let transaction):
+            handleTransactionEnd(transaction, now: now)
+        case .flowClosed(let flow, let failure):
+            handleFlowClosed(flow, failure)
+        case .listening(_, let transport, let address):
+            emit(.listening(transport, address))
+        }
+    }
+
+    /// A re-INVITE in progress on that connection can only time out now, which must not end the session (B-020).
+    private func handleFlowClosed(_ flow: FlowID, _ failure: FlowFailure) {
+        for request in requests.values where request.source?.flow == flow || request.target?.flow == flow {
+            request.lostFlow = true
+            request.source = nil
+        }
+    }
+
+    private func handleTransactionFailure(_ transaction: TransactionID, _ failure: TransactionFailure, now: MonotonicTime) {
+        let reason: RequestFailure =
+            switch failure {
+            case .timedOut: .timedOut
+            case .transport(let flow): .transport(flow)
+            }
+        if let request = requests[transaction] {
+            handleFailure(request.lostFlow ? .transport(.closedByPeer) : reason, request, now: now)
+        } else if let id = serverInvites[transaction], let session = sessions[id] {
+            serverInviteFailed(session, transaction, reason, now: now)
+        }
+    }
+
+    private func handleTransactionEnd(_ transaction: TransactionID, now: MonotonicTime) {
+        if let request = requests[transaction] { handleFailure(.timedOut, request, now: now) }
+        acceptedInvites[transaction] = nil
+    }
+}

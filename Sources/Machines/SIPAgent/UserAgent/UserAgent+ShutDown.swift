@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+
+extension UserAgent {
+    /// Ends everything in good order (requirement A1): calls, then registrations; `.stopped` follows when all is answered,
+    /// at the latest after `UserAgentConfiguration.shutDownLimit`.
+    public func shutDown(now: MonotonicTime) {
+        guard life == .running else { return }
+        life = .stopping
+        for id in sessions.keys.sorted() {
+            if let session = sessions[id], session.phase != .over {
+                hangUp(session, cause: Causes.shutDown, refusal: 480, now: now)
+            }
+        }
+        for id in accountOrder {
+            guard let account = accounts[id] else { continue }
+            timers.cancel(.registration(id))
+            if account.registration.mayBeBound { unregister(id, now: now) }
+        }
+        timers.arm(.shutDown, at: now + configuration.shutDownLimit)
+        pump(now)
+    }
+
+    /// Stops when nothing is owed to anybody.
+    func stopIfDone(_ now: MonotonicTime) {
+        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty else { return }
+        stop()
+    }
+
+    private func stop() {
+        timers.cancel(.shutDown)
+        emit(.stopped)
+        life = .stopped
+        for id in sessions.keys.sorted() {
+            for timer in [AgentTimer.repeatSuccess(id), .awaitACK(id), .reinvite(id), .ringLimit(id)] { timers.cancel(timer) }
+        }
+        for id in accountOrder { timers.cancel(.registration(id)) }
+        sessions = [:]
+        dialogs = [:]
+        requests = [:]
+        locating = [:]
+        serverInvites = [:]
+        unansweredBySource = [:]
+    }
+
+    /// A timer of the agent is due.
+    func fire(_ timer: AgentTimer, now: MonotonicTime) {
+        switch timer {
+        case .repeatSuccess(let id): repeatSuccess(id, now: now)
+        case .awaitACK(let id): ackMissing(id, now: now)
+        case .reinvite(let id):
+            if let session = sessions[id] { reinviteIfWanted(session, now: now) }
+        case .ringLimit(let id): ringLimitReached(id, now: now)
+        case .registration(let id): registrationDue(id, now: now)
+        case .shutDown: if life == .stopping { stop() }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+
+/// The settings and limits of a user agent.
+public struct UserAgentConfiguration: Sendable {
+    /// Transport and transaction settings, timers T1, T2, T4 among them.
+    public var stack: StackConfiguration
+    /// The user part of From and Contact where no account is used.
+    public var user: String
+    /// What is done with an INVITE that fits no account.
+    public var directCalls: DirectCalls
+    /// Calls at once, both directions; one more that comes in is answered 486. 1...1 000 000.
+    public var maximumCalls: Int
+    /// Incoming INVITEs of one unknown address that are not yet established; one more is answered 503 with Retry-After.
+    /// The server of an account is exempt.
+    public var maximumUnansweredPerSource: Int
+    /// How long an INVITE may ring, both ways, before it is ended.
+    public var ringLimit: Interval
+    /// Answered challenges in a row for one request before it counts as failed (V-022).
+    public var maximumChallengeRounds: Int
+    /// How often a re-INVITE that met 491 or 500 is tried again.
+    public var maximumReinviteRetries: Int
+    /// Early dialogs of one INVITE (forking); what goes beyond is ignored and counted.
+    public var maximumEarlyDialogs: Int
+    /// Requests of one session that may wait for name resolution or an answer; `sendInfo` beyond fails.
+    public var maximumPendingRequests: Int
+    /// After `shutDown` the agent stops at the latest after this time.
+    public var shutDownLimit: Interval
+
+    public init(stack: StackConfiguration = StackConfiguration()) {
+        self.stack = stack
+        user = "handset"
+        directCalls = .accept
+        maximumCalls = 1000
+        maximumUnansweredPerSource = 50
+        ringLimit = .seconds(180)
+        maximumChallengeRounds = 2
+        maximumReinviteRetries = 4
+        maximumEarlyDialogs = 16
+        maximumPendingRequests = 32
+        shutDownLimit = .milliseconds(1500)
+    }
+}

@@ -95,6 +95,7 @@ targets += [
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests("HandsetCommandTests", ["HandsetCommand", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
 ]
 
 // `HANDSET_ONLY=SIPTests swift test` builds that target and what it needs, nothing else.

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@Suite struct CauseListTests {
+    static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// Quoted dotted codes in the source of the agent.
+    static func codesInSource() throws -> Set<String> {
+        var codes: Set<String> = []
+        let folder = root.appending(path: "Sources/Machines/SIPAgent")
+        for case let file as URL in try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+        where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: /"((?:call|registration|agent)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
+        }
+        return codes
+    }
+
+    static func codesInList() throws -> Set<String> {
+        let text = try String(contentsOf: root.appending(path: "docs/causes.md"), encoding: .utf8)
+        return Set(text.matches(of: /\| `((?:call|registration|agent)(?:\.[a-z-]+)+)` \|/).map { String($0.1) })
+    }
+
+    @Test func everyCauseCodeInTheSourceStandsInTheListAndNoOther() throws {
+        let source = try Self.codesInSource()
+        let list = try Self.codesInList()
+        #expect(source.count > 40)
+        #expect(source.subtracting(list).sorted() == [])
+        #expect(list.subtracting(source).sorted() == [])
+    }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Forwarding requests to their targets (RFC 3261 §16.5, §16.6) and ACK of a 2xx.
+
+import Essentials
+import SIP
+import SIPAgent
+
+extension SIPServer {
+    // MARK: Targets
+
+    /// §16.5: where the request goes. Empty: nowhere.
+    func targets(
+        for request: SIPMessage, _ routing: Routing, _ source: MessageSource, now: MonotonicTime
+    ) -> [ProxyTarget] {
+        if let next = routing.routes.first?.uri.sip {
+            guard let hop = directHop(next) else { return [] }
+            if next.isLooseRouter { return [ProxyTarget(uri: routing.uri, hop: hop, routes: routing.routes)] }
+            // §16.6 step 6: a strict router wants its own URI in the request line and ours at the end.
+            let routes = routing.routes.dropFirst() + [NameAddress(uri: routing.uri)]
+            return [ProxyTarget(uri: .sip(next), hop: hop, routes: Array(routes))]
+        }
+        guard let uri = routing.uri.sip else { return [] }
+        if let token = routing.token {
+            let isFromCaller = RouteToken.hash(request.from.tag ?? "") == token.callerTag
+            if let side = isFromCaller ? token.callee : token.caller, side.contact == RouteToken.hash(uri),
+                !side.transport.isReliable || connections.contains(FlowID(rawValue: side.flow))
+            {
+                return [ProxyTarget(uri: routing.uri, hop: side.target, routes: [])]
+            }
+            return directHop(uri).map { [ProxyTarget(uri: routing.uri, hop: $0, routes: [])] } ?? []
+        }
+        guard isOwn(uri, source), let user = uri.user else {
+            return directHop(uri).map { [ProxyTarget(uri: routing.uri, hop: $0, routes: [])] } ?? []
+        }
+        if let service = configuration.services.first(where: { $0.user == user }) {
+            return directHop(service.contact).map { [ProxyTarget(uri: .sip(service.contact), hop: $0, routes: [])] } ?? []
+        }
+        return registrar.store.bindings(of: user, now: now).map { binding in
+            var uri = binding.uri
+            uri.headers = []
+            let hop = binding.target
+            let side = hop.flow.map {
+                RouteToken.Side(
+                    transport: hop.transport, address: hop.address, flow: $0.rawValue, contact: RouteToken.hash(uri))
+            }
+            return ProxyTarget(uri: .sip(uri), hop: hop, routes: [], preference: binding.preference, side: side)
+        }
+    }
+
+    /// The next hop that a URI with a numeric host names; nil for a name, which this server does not look up.
+    func directHop(_ uri: SIPURI) -> SignallingTarget? {
+        guard case .address(let ip) = uri.host, !ip.isUnspecified, !ip.isMulticast else { return nil }
+        let transport = uri.transport ?? (uri.isSecure ? .tls : .udp)
+        return SignallingTarget(
+            transport: transport, address: SocketAddress(ip, uri.port ?? transport.defaultPort), name: nil, flow: nil)
+    }
+
+    // MARK: Requests
+
+    /// Sends the request to every target of the next group at once.
+    func startNextGroup(of context: ResponseContext, now: MonotonicTime) {
+        guard !context.waiting.isEmpty else { return }
+        let group = context.waiting.removeFirst()
+        context.groupsStarted += 1
+        for target in group {
+            let copy = copy(of: context.request, for: target, context: context)
+            let client = stack.sendRequest(copy, to: target.hop, now: now)
+            counters.increment(.branchesStarted)
+            var branch = Branch(client: client)
+            if context.request.method == .invite {
+                let deadline = now + configuration.timerC
+                branch.deadline = deadline
+                timers.insert(.branch(context.server, context.branches.count), at: deadline)
+            }
+            context.branches.append(branch)
+            context.openClients += 1
+            branchOwners[client] = context.server
+        }
+        counters.increment(.requestsForwarded)
+        if !context.waiting.isEmpty, context.request.method == .invite {
+            timers.insert(.ring(context.server, group: context.groupsStarted), at: now + configuration.ringTime)
+        }
+    }
+
+    /// §16.6 steps 1 to 6: the copy for one target; the Via (step 8) is the stack's.
+    private func copy(of request: SIPMessage, for target: ProxyTarget, context: ResponseContext) -> MessageBuilder {
+        var copy = forwardable(request, uri: target.uri, routes: target.routes)
+        if request.to.tag == nil, [.invite, .subscribe, .refer].contains(request.method) {
+            for value in recordRoutes(of: request, for: target, source: context.source) { copy.prepend(.recordRoute, value) }
+        }
+        return copy
+    }
+
+    /// The parts of forwarding that a request and an ACK share.
+    private func forwardable(_ request: SIPMessage, uri: URI, routes: [NameAddress]) -> MessageBuilder {
+        var copy = MessageBuilder(copying: request)
+        copy.setRequestURI(uri)
+        copy.set(.maxForwards, "\(max(0, min(255, request.maxForwards ?? 70) - 1))")
+        if !request.routes.isEmpty || !routes.isEmpty {
+            copy.removeAll(.route)
+            for route in routes { copy.add(.route, route.description) }
+        }
+        removeOwnCredentials(from: &copy, of: request)
+        return copy
+    }
+
+    /// §16.6 step 4. Where the two sides differ in transport or address there are two (RFC 5658 §4), the callee's on top.
+    private func recordRoutes(
+        of request: SIPMessage, for target: ProxyTarget, source: MessageSource
+    ) -> [String] {
+        var caller: RouteToken.Side?
+        if let contact = request.contacts.first?.uri.sip,
+            source.transport.isReliable || isBehindNAT(contact: contact, via: request.topVia, source: source.remote)
+        {
+            caller = RouteToken.Side(
+                transport: source.transport, address: source.remote, flow: source.flow.rawValue,
+                contact: RouteToken.hash(contact))
+        }
+        let token = RouteToken(
+            callerTag: RouteToken.hash(request.from.tag ?? ""), caller: caller, callee: target.side)
+        let user = token.text(callID: request.callID, key: routeKey, cryptography)
+        func value(_ transport: TransportProtocol, _ address: SocketAddress) -> String {
+            "<sip:\(user)@\(address)\(transport == .udp ? "" : ";transport=\(transport.rawValue)");lr>"
+        }
+        let incoming = value(source.transport, source.local)
+        let local = stack.localAddress(for: target.hop) ?? source.local
+        let outgoing = value(
+            target.hop.transport, local.ip.isUnspecified ? SocketAddress(source.local.ip, local.port) : local)
+        return incoming == outgoing ? [incoming] : [incoming, outgoing]
+    }
+
+    // MARK: ACK
+
+    /// An ACK of a 2xx goes the way of the dialog, outside any transaction (RFC 3261 §16.11, §13.2.2.4).
+    func forwardACK(_ ack: SIPMessage, _ source: MessageSource, now: MonotonicTime) {
+        let routing = route(ack, source)
+        guard ack.maxForwards.map({ $0 > 0 }) ?? true,
+            routing.token != nil || routing.uri.sip.map({ isOwn($0, source) && $0.user != nil }) ?? false,
+            let target = targets(for: ack, routing, source, now: now).first
+        else { return counters.increment(.acksDropped) }
+        counters.increment(.acksForwarded)
+        stack.sendACK(forwardable(ack, uri: target.uri, routes: target.routes), to: target.hop, now: now)
+    }
+}

@@ -86,9 +86,15 @@ targets += [
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
 ]
 
+// Benchmarks: programs of their own, measured by `make bench`.
+targets += [
+    .executableTarget(name: "ParseBench", dependencies: ["SIP"], path: "Benchmarks/ParseBench", swiftSettings: strict)
+]
+
 // Tests mirror the floors.
 targets += [
     tests("EssentialsTests", ["Essentials"]),
+    tests("SIPTests", ["SIP", "Essentials"]),
     tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),

@@ -1,1 +1,220 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// A phone as one machine. The user agent below it speaks SIP; the media engine beside it is driven by commands:
+//
+//     commands ──┐                         ┌── transport effects, DNS questions
+//     transport ─┤   PhoneCore             ├── media commands
+//     answers  ──┤     UserAgent (SIP)     │
+//     media    ──┘     OfferAnswer (SDP)   └── events to the application
+//
+// Change one thing, then drain `nextEffect()` until it gives nil, then ask for `nextDeadline`.
+
+import Crypto
+import Essentials
+import Media
+import RTP
+import SDP
+import SIP
+import SIPAgent
+
+/// A whole phone without input or output (requirements A1–A17).
+public final class PhoneCore {
+    public let configuration: PhoneConfiguration
+    package let agent: UserAgent
+    let random: RandomSource
+    var effects = EffectQueue()
+    var calls: [CallID: Call] = [:]
+    var callOfSession: [SessionID: CallID] = [:]
+    var callOfPort: [PortID: CallID] = [:]
+    /// Calls whose last statistics have not come yet.
+    var closingPorts: [PortID: CallID] = [:]
+    var silences = SilenceWatch()
+    var accounts: [AccountID: AccountConfiguration] = [:]
+    var isStopping = false
+    private var lastCall: UInt64 = 0
+    private var lastPort: UInt32 = 0
+
+    /// - Parameters:
+    ///   - cryptography: hashes for digest authentication.
+    ///   - random: tags, branches, SSRCs; cryptographic in production, seeded in a simulation.
+    public init(configuration: PhoneConfiguration, cryptography: any Cryptography, random: RandomSource) {
+        self.configuration = configuration
+        self.random = random
+        agent = UserAgent(configuration: configuration.agent, cryptography: cryptography, random: random)
+    }
+
+    // MARK: Inputs
+
+    /// What the world tells of its flows.
+    public func handle(_ input: TransportInput, now: MonotonicTime) {
+        agent.handle(input, now: now)
+        drainAgent(now: now)
+    }
+
+    /// The answer to a `PhoneEffect.resolve`.
+    public func handle(_ answer: DNSAnswer, now: MonotonicTime) {
+        agent.handle(answer, now: now)
+        drainAgent(now: now)
+    }
+
+    /// Time has come to `now`: everything that is due happens.
+    public func advance(to now: MonotonicTime) {
+        agent.advance(to: now)
+        drainAgent(now: now)
+        while let call = silences.popDue(at: now) { endVanished(call, now: now) }
+    }
+
+    /// When `advance(to:)` must be called next; nil while nothing waits.
+    public var nextDeadline: MonotonicTime? {
+        guard let silence = silences.next else { return agent.nextDeadline }
+        guard let deadline = agent.nextDeadline else { return silence }
+        return min(deadline, silence)
+    }
+
+    /// The next thing to be done by the world; nil when all is done.
+    public func nextEffect() -> PhoneEffect? { effects.pop() }
+
+    // MARK: Accounts
+
+    /// Adds an account. If it registers, the first REGISTER leaves at once.
+    public func addAccount(_ account: AccountConfiguration, now: MonotonicTime) throws(PhoneError) -> AccountID {
+        if isStopping { throw PhoneError(.stopping, "The phone is being shut down.") }
+        let id = agent.addAccount(account, now: now)
+        accounts[id] = account
+        if account.registers { agent.register(id, now: now) }
+        drainAgent(now: now)
+        return id
+    }
+
+    /// Registers now, whatever the state: after `unregister`, or to refresh.
+    public func register(_ account: AccountID, now: MonotonicTime) throws(PhoneError) {
+        try require(account)
+        agent.register(account, now: now)
+        drainAgent(now: now)
+    }
+
+    /// Takes the registration back; calls go on.
+    public func unregister(_ account: AccountID, now: MonotonicTime) throws(PhoneError) {
+        try require(account)
+        agent.unregister(account, now: now)
+        drainAgent(now: now)
+    }
+
+    /// Unregisters and forgets the account.
+    public func removeAccount(_ account: AccountID, now: MonotonicTime) throws(PhoneError) {
+        try require(account)
+        accounts[account] = nil
+        agent.removeAccount(account, now: now)
+        drainAgent(now: now)
+    }
+
+    /// Ends every call and registration in good order; `PhoneEvent.stopped` tells when all is done. The protocol's tail
+    /// has its own limit, so it always comes.
+    public func shutDown(now: MonotonicTime) {
+        guard !isStopping else { return }
+        isStopping = true
+        for id in calls.keys.sorted() { try? hangUp(id, now: now) }
+        agent.shutDown(now: now)
+        drainAgent(now: now)
+    }
+
+    // MARK: What tests look at
+
+    /// Calls that are not over.
+    public var callCount: Int { calls.count }
+
+    /// Whether nothing is left over from calls: used by simulations after each run.
+    package var isQuiet: Bool { calls.isEmpty && closingPorts.isEmpty && silences.next == nil && callOfSession.isEmpty }
+
+    // MARK: Inner
+
+    func emit(_ event: PhoneEvent) { effects.push(.event(event)) }
+
+    func order(_ command: MediaCommand) { effects.push(.media(command)) }
+
+    func makeCallID() -> CallID {
+        lastCall += 1
+        return CallID(rawValue: lastCall)
+    }
+
+    /// A port number for the application or a call. Ports of one phone share one number space.
+    public func makePort() -> PortID {
+        lastPort &+= 1
+        return PortID(rawValue: lastPort)
+    }
+
+    func require(_ account: AccountID) throws(PhoneError) {
+        guard accounts[account] != nil else { throw PhoneError(.noSuchAccount, "There is no such account.") }
+    }
+
+    func drainAgent(now: MonotonicTime) {
+        while let effect = agent.nextEffect() {
+            switch effect {
+            case .transport(let transport): effects.push(.transport(transport))
+            case .resolve(let question): effects.push(.resolve(question))
+            case .event(let event): handle(event, now: now)
+            }
+        }
+    }
+
+    private func handle(_ event: UserAgentEvent, now: MonotonicTime) {
+        switch event {
+        case .listening(let transport, let address): emit(.listening(transport, address))
+        case .registration(let account, let state): emit(.registration(account, state))
+        case .incoming(let session, let invite): incoming(session, invite, now: now)
+        case .progress(let session, let message): progress(session, message, now: now)
+        case .answered(let session, let message): answered(session, message, now: now)
+        case .confirmed(let session, let message): confirmed(session, message, now: now)
+        case .reinvited(let session, let message): reinvited(session, message, now: now)
+        case .reinviteAnswered(let session, let message): reinviteAnswered(session, message, now: now)
+        case .reinviteFailed(let session, let cause, let willRetry):
+            reinviteFailed(session, cause, willRetry: willRetry, now: now)
+        case .reinviteDue(let session): reinviteDue(session, now: now)
+        case .info(let session, let contentType, let body): info(session, contentType, body)
+        case .infoAnswered(let session, let status): infoAnswered(session, status)
+        case .ended(let session, let end): sessionEnded(session, end, now: now)
+        case .warning(let cause): emit(.warning(nil, cause))
+        case .stopped: emit(.stopped)
+        }
+    }
+}
+
+/// Effects in the order in which they arose.
+struct EffectQueue {
+    private var effects: [PhoneEffect] = []
+    private var first = 0
+
+    mutating func push(_ effect: PhoneEffect) { effects.append(effect) }
+
+    mutating func pop() -> PhoneEffect? {
+        guard first < effects.count else { return nil }
+        let effect = effects[first]
+        first += 1
+        if first == effects.count {
+            effects.removeAll(keepingCapacity: first < 256)
+            first = 0
+        }
+        return effect
+    }
+}
+
+/// When calls without packets are to be ended; empty for healthy calls.
+struct SilenceWatch {
+    private var deadlines: [(time: MonotonicTime, call: CallID)] = []
+
+    var next: MonotonicTime? { deadlines.first?.time }
+
+    mutating func arm(_ call: CallID, at time: MonotonicTime) {
+        disarm(call)
+        let index = deadlines.firstIndex { $0.time > time } ?? deadlines.count
+        deadlines.insert((time, call), at: index)
+    }
+
+    mutating func disarm(_ call: CallID) { deadlines.removeAll { $0.call == call } }
+
+    mutating func popDue(at now: MonotonicTime) -> CallID? {
+        guard let first = deadlines.first, first.time <= now else { return nil }
+        deadlines.removeFirst()
+        return first.call
+    }
+}

@@ -49,11 +49,15 @@ public struct AccountConfiguration: Sendable {
     public var transport: TransportProtocol?
     public var directCalls: DirectCalls
     public var retryPolicy: RetryPolicy
+    /// Where bare telephone numbers are called, if that is not the domain of the address of record: a gateway to the
+    /// telephone network (requirement A9). nil: the account's domain.
+    public var gatewayDomain: Host?
 
     public init(
         addressOfRecord: SIPURI, displayName: String? = nil, registrar: SIPURI? = nil, proxy: SIPURI? = nil,
         credentials: [Credential] = [], registers: Bool = true, expires: Int = 600, transport: TransportProtocol? = nil,
-        directCalls: DirectCalls = .refuse, retryPolicy: RetryPolicy = RetryPolicy()
+        directCalls: DirectCalls = .refuse, retryPolicy: RetryPolicy = RetryPolicy(),
+        gatewayDomain: Host? = nil
     ) {
         self.addressOfRecord = addressOfRecord
         self.displayName = displayName
@@ -65,5 +69,6 @@ public struct AccountConfiguration: Sendable {
         self.transport = transport
         self.directCalls = directCalls
         self.retryPolicy = retryPolicy
+        self.gatewayDomain = gatewayDomain
     }
 }

@@ -22,6 +22,18 @@ public enum RegistrationState: Sendable, Hashable {
     case failed(Cause, retryAfter: Interval?)
     case unregistering
     case unregistered
+
+    /// The state in one word, for logs and programs: `registered`.
+    public var name: String {
+        switch self {
+        case .registering: "registering"
+        case .registered: "registered"
+        case .refused: "refused"
+        case .failed: "failed"
+        case .unregistering: "unregistering"
+        case .unregistered: "unregistered"
+        }
+    }
 }
 
 /// An INVITE that came in, offered to the user.

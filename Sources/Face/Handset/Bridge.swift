@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Media
+
+/// The conference bridge of a phone: any port may be heard by any other (requirement A11).
+///
+///     let recorder = await phone.bridge.openRecorder("call.wav")
+///     await phone.bridge.connect(call.port, recorder)
+public struct Bridge: Sendable {
+    let phone: Phone
+
+    /// `from` is heard by `to` from now on. Joining what is joined changes nothing.
+    public func connect(_ from: PortID, _ to: PortID) async { await phone.order(.connect(from: from, to: to)) }
+
+    /// `from` is no longer heard by `to`.
+    public func disconnect(_ from: PortID, _ to: PortID) async { await phone.order(.disconnect(from: from, to: to)) }
+
+    /// Both hear each other.
+    public func join(_ one: PortID, _ other: PortID) async {
+        await connect(one, other)
+        await connect(other, one)
+    }
+
+    /// A player of a WAV file (16 bit or G.711, 8–48 kHz). It starts with `start`; a file that cannot be read is told by
+    /// `PhoneEvent.port(.fileFailed)`.
+    public func openPlayer(_ path: String, loops: Bool = false) async -> PortID {
+        await open { .openPlayer($0, path: path, loops: loops) }
+    }
+
+    /// A recorder into a WAV file, mono, 16 bit, at the bridge's rate; every frame is written as it is heard.
+    public func openRecorder(_ path: String) async -> PortID { await open { .openRecorder($0, path: path) } }
+
+    public func openTone(_ tone: Tone) async -> PortID { await open { .openTone($0, tone) } }
+
+    /// A port that gives back what it hears.
+    public func openEcho() async -> PortID { await open { .openEcho($0) } }
+
+    /// Starts a player from its first sample.
+    public func start(_ player: PortID) async { await phone.order(.startPlayer(player)) }
+
+    /// Sets the gain of what `port` gives to the bridge, in dB; −infinity mutes it.
+    public func setGain(_ port: PortID, decibels: Double) async { await phone.order(.setGain(port, decibels: decibels)) }
+
+    public func close(_ port: PortID) async { await phone.order(.closePort(port)) }
+
+    private func open(_ command: @Sendable (PortID) -> MediaCommand) async -> PortID {
+        let port = await phone.makePort()
+        await phone.order(command(port))
+        return port
+    }
+}

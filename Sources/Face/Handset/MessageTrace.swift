@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import SIP
+import SIPAgent
+
+/// One SIP message as it went over a transport; credentials are masked.
+public struct TraceRecord: Sendable {
+    public enum Direction: String, Sendable {
+        case sent
+        case received
+    }
+
+    public var time: MonotonicTime
+    public var direction: Direction
+    public var transport: TransportProtocol
+    public var local: SocketAddress
+    public var remote: SocketAddress
+    /// The message as text, credentials masked; octets that are no UTF-8 become U+FFFD.
+    public var message: String
+}
+
+/// Finds the messages in what goes over flows, and masks what is secret in them.
+struct MessageTrace {
+    private struct Flow {
+        var transport: TransportProtocol
+        var local: SocketAddress
+        var remote: SocketAddress?
+        var received = StreamFramer()
+    }
+
+    private var flows: [FlowID: Flow] = [:]
+
+    /// Follows what the world tells; gives the messages in it.
+    mutating func note(_ input: TransportInput, now: MonotonicTime) -> [TraceRecord] {
+        switch input {
+        case .listening(let flow, let transport, let local): flows[flow] = Flow(transport: transport, local: local)
+        case .connected(let flow, let local): flows[flow]?.local = local
+        case .accepted(let flow, let listener, let local, let remote):
+            flows[flow] = Flow(transport: flows[listener]?.transport ?? .tcp, local: local, remote: remote)
+        case .closed(let flow, _): flows[flow] = nil
+        case .sendFailed: break
+        case .received(let bytes, let flow, let from): return received(bytes, flow, from, now)
+        }
+        return []
+    }
+
+    /// Follows what the machine orders; gives the message in it.
+    mutating func note(_ effect: TransportEffect, now: MonotonicTime) -> [TraceRecord] {
+        switch effect {
+        case .connect(let flow, let transport, let to, _):
+            flows[flow] = Flow(transport: transport, local: SocketAddress(.anyV4, 0), remote: to)
+        case .close: break
+        case .send(let bytes, let flow, let to):
+            guard let known = flows[flow], bytes.count > 4 else { return [] }
+            return [record(.sent, bytes, known, to, now)]
+        }
+        return []
+    }
+
+    private mutating func received(_ bytes: [UInt8], _ flow: FlowID, _ from: SocketAddress, _ now: MonotonicTime) -> [TraceRecord] {
+        guard var known = flows[flow] else { return [] }
+        guard known.transport.isStream else { return bytes.count > 4 ? [record(.received, bytes, known, from, now)] : [] }
+        var records: [TraceRecord] = []
+        known.received.append(bytes)
+        while let frame = known.received.next() {
+            if case .message(let message) = frame { records.append(record(.received, message, known, from, now)) }
+            if case .failure = frame { break }
+        }
+        flows[flow] = known
+        return records
+    }
+
+    private func record(
+        _ direction: TraceRecord.Direction, _ bytes: [UInt8], _ flow: Flow, _ remote: SocketAddress, _ now: MonotonicTime
+    ) -> TraceRecord {
+        TraceRecord(
+            time: now, direction: direction, transport: flow.transport, local: flow.local, remote: remote,
+            message: Self.masked(String(decoding: bytes, as: UTF8.self)))
+    }
+
+    /// The message with the parts of credentials that help an attacker replaced: `response`, `cnonce`, `nonce` stay readable
+    /// only as `•••`, and so do SDES keys and whole Basic credentials.
+    static func masked(_ message: String) -> String {
+        var isCredential = false
+        var lines: [String] = []
+        for line in message.split(separator: "\r\n", omittingEmptySubsequences: false) {
+            if line.first != " ", line.first != "\t" {
+                let name = line.prefix { $0 != ":" }.lowercased().filter { !$0.isWhitespace }
+                isCredential = name == "authorization" || name == "proxy-authorization"
+            }
+            if isCredential {
+                lines.append(maskedCredentials(line))
+            } else if line.hasPrefix("a=crypto:"), let inline = line.range(of: "inline:") {
+                lines.append(line[..<inline.upperBound] + "•••")
+            } else {
+                lines.append(String(line))
+            }
+        }
+        return lines.joined(separator: "\r\n")
+    }
+
+    private static func maskedCredentials(_ line: Substring) -> String {
+        var result = ""
+        var rest = line
+        var sawSecret = false
+        for name in ["response", "cnonce"] {
+            var masked = ""
+            while let start = rest.range(of: name + "=", caseInsensitive: true) {
+                masked += rest[..<start.upperBound] + "•••"
+                rest = rest[start.upperBound...].drop { $0 != "," }
+                sawSecret = true
+            }
+            rest = Substring(masked + rest)
+        }
+        result = String(rest)
+        if !sawSecret, let colon = result.firstIndex(of: ":"), result.lowercased().contains("basic") {
+            result = result[...colon] + " Basic •••"
+        }
+        return result
+    }
+}
+
+extension StringProtocol {
+    /// Where `text` stands, compared by characters; the standard library has no search without Foundation.
+    func range(of text: String, caseInsensitive: Bool = false) -> Range<Index>? {
+        var start = startIndex
+        while start < endIndex {
+            var index = start
+            var matches = true
+            for character in text {
+                guard index < endIndex else { return nil }
+                let same = caseInsensitive ? self[index].lowercased() == character.lowercased() : self[index] == character
+                guard same else {
+                    matches = false
+                    break
+                }
+                index = self.index(after: index)
+            }
+            if matches { return start..<index }
+            start = self.index(after: start)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Networking
+import PhoneCore
+import SIP
+
+/// How a `Phone` is set up. Every setting has a default that works: a phone on any free UDP and TCP port.
+public struct PhoneSettings: Sendable {
+    /// A transport and the address to listen on; port 0 takes any free one (requirement A5).
+    public struct Listener: Sendable, Hashable {
+        public var transport: TransportProtocol
+        public var address: SocketAddress
+
+        public init(_ transport: TransportProtocol, _ address: SocketAddress) {
+            self.transport = transport
+            self.address = address
+        }
+    }
+
+    /// Signalling, codecs and limits.
+    public var core: PhoneConfiguration
+    /// Where to listen. Empty: UDP on any port of all IPv4 addresses, and TCP connections as they are needed.
+    public var listeners: [Listener]
+    /// The address that media uses; nil: the first listener's, or the address of the route to the peer.
+    public var mediaAddress: IPAddress?
+    /// The UDP ports for RTP and RTCP; nil: any free pair.
+    public var mediaPorts: ClosedRange<UInt16>?
+    /// Samples a second inside the bridge: 8 000, 16 000 or 48 000 (requirement A3).
+    public var bridgeRate: Int
+    /// A DNS server to ask instead of the system's.
+    public var dnsServer: SocketAddress?
+    public var log: LogSettings
+    /// Called on the loop for every SIP message sent or received, credentials masked; must not block.
+    public var trace: (@Sendable (TraceRecord) -> Void)?
+    /// The loop that runs the phone; phones share one unless told otherwise.
+    public var loop: EventLoop?
+
+    public init(
+        core: PhoneConfiguration = PhoneConfiguration(), listeners: [Listener] = [], mediaAddress: IPAddress? = nil,
+        mediaPorts: ClosedRange<UInt16>? = nil, bridgeRate: Int = 16_000, dnsServer: SocketAddress? = nil,
+        log: LogSettings = LogSettings(), trace: (@Sendable (TraceRecord) -> Void)? = nil, loop: EventLoop? = nil
+    ) {
+        self.core = core
+        self.listeners = listeners
+        self.mediaAddress = mediaAddress
+        self.mediaPorts = mediaPorts
+        self.bridgeRate = bridgeRate
+        self.dnsServer = dnsServer
+        self.log = log
+        self.trace = trace
+        self.loop = loop
+    }
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import Media
+import SDP
+import SIP
+import SIPAgent
+
+/// One call as the phone keeps it.
+struct Call {
+    /// How far the call has come. Each case holds what is valid there only.
+    enum Phase {
+        /// Outgoing: the RTP sockets are being opened; then this INVITE goes out.
+        case openingOutgoing(target: URI, options: CallOptions)
+        /// Outgoing: the INVITE is out.
+        case inviting
+        /// Incoming: the RTP sockets are being opened; then it rings.
+        case openingIncoming(invite: IncomingInvite, offer: SessionDescription?)
+        /// Incoming: it rings. The answer is ready; nil for an INVITE without an offer.
+        case ringing(answer: [UInt8]?)
+        /// Incoming: 200 is sent, the ACK not yet here.
+        case accepting
+        /// Answered both ways.
+        case established
+        case ended
+    }
+
+    /// A change of the session that is under way.
+    enum Change {
+        case none
+        /// Our re-INVITE is out; `holds` is what it asks for.
+        case offered(holds: Bool)
+        /// Our re-INVITE met a change of the peer's, and waits for its next try (RFC 3261 §14.1).
+        case waiting
+        /// We answered a re-INVITE without an offer with ours; the answer comes in the ACK.
+        case awaitingAnswerInACK
+    }
+
+    let id: CallID
+    let account: AccountID?
+    let direction: CallDirection
+    let port: PortID
+    var phase: Phase
+    var session: SessionID?
+    var remote: NameAddress?
+    var local: SocketAddress?
+    /// The offer/answer state; for an outgoing call until the answer, the state just after our offer, so that each
+    /// early dialog's answer (RFC 3261 §13.2.2.4) is applied to a copy of it.
+    var negotiation: OfferAnswer
+    var audio: NegotiatedAudio?
+    /// The tag of the early dialog whose SDP is in use.
+    var mediaTag: String?
+    var change = Change.none
+    /// What the user wants; the session follows when a change is possible.
+    var wantsHold = false
+    /// What the last completed negotiation says.
+    var isHeldLocally = false
+    var isHeldRemotely = false
+    var isMuted = false
+    /// Digits that went out by INFO and are not answered yet.
+    var infoDigits: [Character] = []
+    /// Whether the stream has been configured at least once.
+    var hasMedia = false
+    var lastStatus = 0
+    var lastReason = ""
+    var answeredAt: MonotonicTime?
+    /// When the call is ended because no packet comes.
+    var silenceDeadline: MonotonicTime?
+
+    /// The direction that our next description should state (RFC 3264 §8.4).
+    var wantedDirection: Direction {
+        Direction(sends: true, receives: !wantsHold)
+    }
+
+    var isEnded: Bool {
+        if case .ended = phase { return true }
+        return false
+    }
+}

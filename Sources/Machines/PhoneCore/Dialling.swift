@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import SIP
+import SIPAgent
+
+/// How what a user dials becomes a URI (requirement A9).
+enum Dialling {
+    /// A full `sip:`, `sips:` or `tel:` URI is taken as it is; `user@host` becomes a `sip:` URI; anything else is a
+    /// number or name at the account's domain. Spaces and the visual separators of RFC 3966 §5.1.1 are taken out of numbers.
+    static func target(_ dialled: String, account: AccountConfiguration?) throws(PhoneError) -> URI {
+        let text = trimmed(dialled)
+        guard !text.isEmpty, text.utf8.count <= 1024 else { throw PhoneError(.badTarget, "Nothing that can be called was dialled.") }
+        let lower = text.prefix(5).lowercased()
+        if lower.hasPrefix("sip:") || lower.hasPrefix("sips:") || lower.hasPrefix("tel:") { return try uri(text) }
+        if text.contains("@") { return try uri("sip:" + text) }
+        guard let account else {
+            throw PhoneError(.badTarget, "A number or name needs an account; without one dial a full sip: URI.")
+        }
+        var target = account.addressOfRecord
+        target.user = isNumber(text) ? text.filter { !" -.()/".contains($0) } : text
+        target.password = nil
+        target.parameters = Parameters()
+        target.headers = []
+        if let gateway = account.gatewayDomain, isNumber(text) {
+            target.host = gateway
+            target.port = nil
+        }
+        return .sip(target)
+    }
+
+    private static func uri(_ text: String) throws(PhoneError) -> URI {
+        do {
+            return try URI(text)
+        } catch {
+            throw PhoneError(.badTarget, "“\(text)” is not a URI that can be called: \(error.reason)")
+        }
+    }
+
+    private static func isNumber(_ text: String) -> Bool {
+        var digits = 0
+        for character in text.utf8 {
+            switch character {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): digits += 1
+            case UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "/"),
+                UInt8(ascii: " "), UInt8(ascii: "*"), UInt8(ascii: "#"):
+                continue
+            default: return false
+            }
+        }
+        return digits > 0
+    }
+
+    private static func trimmed(_ text: String) -> String {
+        var slice = text[...]
+        while let first = slice.first, first.isWhitespace { slice.removeFirst() }
+        while let last = slice.last, last.isWhitespace { slice.removeLast() }
+        return String(slice)
+    }
+}

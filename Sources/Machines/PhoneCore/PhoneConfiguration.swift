@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import SDP
+import SIPAgent
+
+/// How a phone behaves, apart from its accounts.
+public struct PhoneConfiguration: Sendable {
+    /// The user agent's settings: timers, limits, names.
+    public var agent: UserAgentConfiguration
+    /// The codecs offered and accepted, in order of preference, and the rest of what SDP says about audio.
+    public var audio: AudioCapabilities
+    /// The most calls at once, both ways; one more is refused with 486 (incoming) or an error (outgoing). Default 1 000.
+    public var maximumCalls: Int
+    /// How long an established call may be without any packet that the peer should send before it is ended as vanished
+    /// (requirement A17). Default 60 s; `.zero` switches it off.
+    public var silenceLimit: Interval
+    /// How long each DTMF digit sounds, in milliseconds, 40...2000. Default 100 (RFC 4733 §2.5.1.1 asks for at least 40).
+    public var digitMilliseconds: Int
+
+    public init(
+        agent: UserAgentConfiguration = UserAgentConfiguration(), audio: AudioCapabilities = .standard, maximumCalls: Int = 1000,
+        silenceLimit: Interval = .seconds(60), digitMilliseconds: Int = 100
+    ) {
+        self.agent = agent
+        self.audio = audio
+        self.maximumCalls = maximumCalls
+        self.silenceLimit = silenceLimit
+        self.digitMilliseconds = min(max(digitMilliseconds, 40), 2000)
+    }
+}
+
+/// How one outgoing call is placed.
+public struct CallOptions: Sendable {
+    /// More header fields for the INVITE, in order.
+    public var headers: [Header]
+
+    /// A header field as the application names it.
+    public struct Header: Sendable, Hashable {
+        public var name: String
+        public var value: String
+        public init(_ name: String, _ value: String) {
+            self.name = name
+            self.value = value
+        }
+    }
+
+    public init(headers: [Header] = []) { self.headers = headers }
+}
+
+/// How DTMF digits travel.
+public enum DigitMethod: String, Sendable, Hashable, CaseIterable {
+    /// RFC 4733 where it was negotiated, else INFO.
+    case auto
+    /// RTP telephone-event (RFC 4733).
+    case rfc4733
+    /// SIP INFO with `application/dtmf-relay`.
+    case info
+    /// The tones themselves in the audio.
+    case inband
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The user's side of calls: place, answer, refuse, hang up.
+
+import Essentials
+import Media
+import SDP
+import SIP
+import SIPAgent
+
+extension PhoneCore {
+    /// Places a call. The INVITE leaves as soon as the world has opened RTP sockets.
+    ///
+    /// - Parameters:
+    ///   - account: whose identity and server are used; nil calls directly.
+    ///   - dialled: a number or name at the account's domain, or a full URI (requirement A9).
+    public func call(
+        from account: AccountID?, to dialled: String, options: CallOptions = CallOptions(), now: MonotonicTime
+    ) throws(PhoneError) -> CallID {
+        if isStopping { throw PhoneError(.stopping, "The phone is being shut down.") }
+        if let account { try require(account) }
+        guard calls.count < configuration.maximumCalls else {
+            throw PhoneError(.limit, "There are already \(calls.count) calls, the most that are allowed.")
+        }
+        let target = try Dialling.target(dialled, account: account.flatMap { accounts[$0] })
+        for header in options.headers where HeaderName(header.name) == nil {
+            throw PhoneError(.badHeader, "“\(header.name)” cannot be the name of a header field.")
+        }
+        var call = makeCall(account: account, direction: .outgoing, phase: .openingOutgoing(target: target, options: options))
+        call.remote = NameAddress(displayName: nil, uri: target)
+        calls[call.id] = call
+        emit(.callState(call.id, .calling, status: 0, reason: ""))
+        return call.id
+    }
+
+    /// Answers an incoming call that rings.
+    public func answer(_ id: CallID, now: MonotonicTime) throws(PhoneError) {
+        var call = try require(id)
+        guard case .ringing(let answer) = call.phase, let session = call.session, let local = call.local else {
+            throw PhoneError(.wrongState, "Only a call that rings can be answered.")
+        }
+        call.phase = .accepting
+        var body = answer
+        if body == nil {
+            body = call.negotiation.makeOffer(local: local, direction: call.wantedDirection).serialized()
+        }
+        if call.audio != nil { configureStream(&call) }
+        call.lastStatus = 200
+        call.lastReason = "OK"
+        calls[id] = call
+        emit(.callState(id, .connecting, status: 200, reason: "OK"))
+        agent.accept(session, answer: body, now: now)
+        drainAgent(now: now)
+    }
+
+    /// Refuses an incoming call: 486 (busy) by default, 603 to decline everywhere.
+    public func reject(_ id: CallID, status: Int = 486, reason: String? = nil, now: MonotonicTime) throws(PhoneError) {
+        let call = try require(id)
+        guard case .ringing = call.phase, let session = call.session else {
+            throw PhoneError(.wrongState, "Only a call that rings can be refused.")
+        }
+        agent.reject(session, status: min(max(status, 300), 699), reason: reason, now: now)
+        drainAgent(now: now)
+    }
+
+    /// Ends a call in whatever state it is, with the message that fits: CANCEL, BYE or a refusal (requirement A12). The call
+    /// is over for the user at once (A17). Hanging up a call that is over does nothing.
+    public func hangUp(_ id: CallID, cause: Cause? = nil, now: MonotonicTime) throws(PhoneError) {
+        guard let call = calls[id] else { return }
+        if let session = call.session {
+            agent.hangUp(session, cause: cause, now: now)
+            drainAgent(now: now)
+            return
+        }
+        let cause = cause ?? Cause("call.ended.local", "The call was ended here before it left.")
+        finish(id, CallEnd(cause: cause, isByRemote: false, wasEstablished: false, duration: .zero))
+    }
+
+    /// Stops or lets through what the bridge gives to the call; the peer hears nothing while muted.
+    public func setMuted(_ id: CallID, _ isMuted: Bool, now: MonotonicTime) throws(PhoneError) {
+        var call = try require(id)
+        call.isMuted = isMuted
+        if call.hasMedia { configureStream(&call) }
+        calls[id] = call
+    }
+
+    /// Asks for the call's statistics; they come as `PhoneEvent.statistics`.
+    public func requestStatistics(_ id: CallID) throws(PhoneError) {
+        let call = try require(id)
+        order(.reportStatistics(call.port))
+    }
+
+    /// The bridge port of a call, for joining it to devices, files and other calls.
+    public func port(of id: CallID) throws(PhoneError) -> PortID { try require(id).port }
+
+    /// The state of a call; `.disconnected` for one that is over or never was.
+    public func state(of id: CallID) -> CallState {
+        guard let call = calls[id] else { return .disconnected }
+        switch call.phase {
+        case .openingOutgoing: return .calling
+        case .inviting: return call.lastStatus > 100 ? .early : .calling
+        case .openingIncoming, .ringing: return .incoming
+        case .accepting: return .connecting
+        case .established: return .confirmed
+        case .ended: return .disconnected
+        }
+    }
+
+    func require(_ id: CallID) throws(PhoneError) -> Call {
+        guard let call = calls[id] else { throw PhoneError(.noSuchCall, "There is no such call, or it is over.") }
+        return call
+    }
+
+    /// Makes the record of a call and orders its stream.
+    func makeCall(account: AccountID?, direction: CallDirection, phase: Call.Phase) -> Call {
+        let port = makePort()
+        let call = Call(
+            id: makeCallID(), account: account, direction: direction, port: port, phase: phase,
+            negotiation: OfferAnswer(capabilities: configuration.audio, sessionID: random.next() >> 2))
+        callOfPort[port] = call.id
+        order(
+            .openStream(
+                port,
+                StreamIdentity(
+                    ssrc: UInt32(truncatingIfNeeded: random.next()), firstSequenceNumber: UInt16(truncatingIfNeeded: random.next()),
+                    firstTimestamp: UInt32(truncatingIfNeeded: random.next()), cname: random.token(16))))
+        return call
+    }
+
+    /// Takes a call out of the books, closes its port and tells the application.
+    func finish(_ id: CallID, _ end: CallEnd) {
+        guard let call = calls.removeValue(forKey: id) else { return }
+        if let session = call.session { callOfSession[session] = nil }
+        silences.disarm(id)
+        callOfPort[call.port] = nil
+        closingPorts[call.port] = id
+        order(.closePort(call.port))
+        emit(.callState(id, .disconnected, status: end.cause.status ?? call.lastStatus, reason: end.cause.sentence))
+        emit(.ended(id, end))
+    }
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the user agent tells of INVITE sessions, from the first message to the end.
+
+import Essentials
+import Media
+import SDP
+import SIP
+import SIPAgent
+
+extension PhoneCore {
+    /// An INVITE for us. It rings when its media can be answered: RTP sockets first, then 180.
+    func incoming(_ session: SessionID, _ invite: IncomingInvite, now: MonotonicTime) {
+        guard calls.count < configuration.maximumCalls, !isStopping else {
+            agent.reject(session, status: 486, reason: nil, now: now)
+            let sentence = "A call was refused: there are already \(calls.count) calls, the most that are allowed."
+            emit(.warning(nil, Cause("call.refused.limit", sentence, status: 486)))
+            return
+        }
+        var offer: SessionDescription?
+        if let body = invite.message.body(ofType: "application", "sdp"), !body.isEmpty {
+            do throws(SDPError) {
+                let description = try SessionDescription(parsing: body)
+                let probe = OfferAnswer(capabilities: configuration.audio, sessionID: 0)
+                if let refusal = probe.refusal(of: description) { throw refusal }
+                offer = description
+            } catch {
+                refuse(session, error, now: now)
+                return
+            }
+        }
+        var call = makeCall(
+            account: invite.account, direction: .incoming, phase: .openingIncoming(invite: invite, offer: offer))
+        call.session = session
+        call.remote = invite.remote
+        calls[call.id] = call
+        callOfSession[session] = call.id
+    }
+
+    /// A provisional answer to our INVITE.
+    func progress(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
+        guard let id = callOfSession[session], var call = calls[id] else { return }
+        guard message.statusCode > 100 else { return }
+        call.lastStatus = message.statusCode
+        call.lastReason = message.reasonPhrase
+        let tag = message.to.tag
+        if let body = message.body(ofType: "application", "sdp"), !body.isEmpty, tag != call.mediaTag || call.audio == nil {
+            var negotiation = call.negotiation
+            // A description that cannot be used is not the end of the call: the final answer decides.
+            if let description = try? SessionDescription(parsing: body), let audio = try? negotiation.receiveAnswer(description) {
+                call.audio = audio
+                call.mediaTag = tag
+                configureStream(&call)
+            }
+        }
+        calls[id] = call
+        emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
+    }
+
+    /// The first 2xx to our INVITE; the agent has sent the ACK.
+    func answered(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
+        guard let id = callOfSession[session], var call = calls[id] else { return }
+        call.phase = .established
+        call.answeredAt = now
+        call.lastStatus = message.statusCode
+        call.lastReason = message.reasonPhrase
+        let early = call.mediaTag == message.to.tag ? call.audio : nil
+        do throws(SDPError) {
+            if let body = message.body(ofType: "application", "sdp"), !body.isEmpty {
+                call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
+            } else if let early {
+                // The answer came in a provisional response; the 2xx need not repeat it (RFC 3261 §13.2.1).
+                call.audio = early
+            } else {
+                throw SDPError(.mismatch, "The answer holds no session description.")
+            }
+        } catch {
+            calls[id] = call
+            let cause = Cause(
+                "media.answer.unusable", "The call was ended because the other side's media description cannot be used: \(error.reason)",
+                evidence: [.init("sdp.error", error.code.rawValue)])
+            agent.hangUp(session, cause: cause, now: now)
+            return
+        }
+        configureStream(&call)
+        calls[id] = call
+        emit(.callState(id, .connecting, status: message.statusCode, reason: message.reasonPhrase))
+        emit(.callState(id, .confirmed, status: message.statusCode, reason: message.reasonPhrase))
+        noteRemoteHold(id)
+        reconcileHold(id, now: now)
+    }
+
+    /// The ACK to our 200: of the first INVITE, or of a re-INVITE that had no offer.
+    func confirmed(_ session: SessionID, _ message: SIPMessage?, now: MonotonicTime) {
+        guard let id = callOfSession[session], var call = calls[id] else { return }
+        let isFirst: Bool
+        if case .accepting = call.phase { isFirst = true } else { isFirst = false }
+        var awaitsAnswer = isFirst && call.audio == nil
+        if case .awaitingAnswerInACK = call.change {
+            awaitsAnswer = true
+            call.change = .none
+        }
+        call.phase = .established
+        if isFirst { call.answeredAt = now }
+        if awaitsAnswer {
+            do throws(SDPError) {
+                guard let body = message?.body(ofType: "application", "sdp"), !body.isEmpty else {
+                    throw SDPError(.mismatch, "The ACK holds no session description although the INVITE had none either.")
+                }
+                call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
+            } catch {
+                calls[id] = call
+                let cause = Cause(
+                    "media.answer.unusable", "The call was ended because it has no usable media description: \(error.reason)",
+                    evidence: [.init("sdp.error", error.code.rawValue)])
+                agent.hangUp(session, cause: cause, now: now)
+                return
+            }
+            configureStream(&call)
+        }
+        calls[id] = call
+        if isFirst { emit(.callState(id, .confirmed, status: 200, reason: "OK")) }
+        noteRemoteHold(id)
+        reconcileHold(id, now: now)
+    }
+
+    /// The session is over, or never came to be.
+    func sessionEnded(_ session: SessionID, _ end: SessionEnd, now: MonotonicTime) {
+        guard let id = callOfSession[session], let call = calls[id] else { return }
+        let duration = call.answeredAt.map { now - $0 } ?? .zero
+        finish(
+            id,
+            CallEnd(
+                cause: end.cause, isByRemote: end.byRemote, wasEstablished: end.wasEstablished || call.answeredAt != nil,
+                duration: duration))
+    }
+
+    /// Refuses with what is wrong, 488 as a rule; the call never rings.
+    func refuse(_ session: SessionID, _ error: SDPError, now: MonotonicTime) {
+        agent.reject(session, status: error.status, reason: nil, now: now)
+        emit(
+            .warning(
+                nil,
+                Cause(
+                    "call.refused.media", "A call was refused because its media cannot be used: \(error.reason)", status: error.status,
+                    evidence: [.init("sdp.error", error.code.rawValue)])))
+    }
+
+    /// Ends a call whose peer has sent nothing for too long (requirement A17).
+    func endVanished(_ id: CallID, now: MonotonicTime) {
+        guard calls[id] != nil else { return }
+        let seconds = Int(configuration.silenceLimit.seconds)
+        let cause = Cause(
+            "media.peer.vanished", "The call was ended because nothing was heard from the other side for \(seconds) s.",
+            evidence: [.init("silence.seconds", "\(seconds)")])
+        try? hangUp(id, cause: cause, now: now)
+    }
+}

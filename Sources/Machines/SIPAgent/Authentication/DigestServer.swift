@@ -146,8 +146,9 @@ public struct DigestServer {
 
     /// Notes the use of a count; false if it was used before or lies too far back to know.
     private mutating func use(_ nonce: String, _ issued: MonotonicTime, _ count: UInt32, _ now: MonotonicTime) -> Bool {
-        forgetOld(now)
         guard var known = uses[nonce] else {
+            forgetOld(now)
+            guard issued >= floor else { return false }
             uses[nonce] = Use(highest: count, window: 1)
             usesInOrder.append((nonce, issued))
             return true

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Rows that cannot be met yet, each with the capability it waits for and with what the agent does until then: whoever
+// brings the capability finds the test that has to change.
+
+import Essentials
+import SIP
+import SIPAgent
+import Testing
+
+@Suite struct OpenRowTests {
+    /// Row and what it waits for.
+    static let open: [(row: String, waitsFor: String)] = [
+        ("B-021/transport", "network change: new connection, REGISTER and re-INVITE"),
+        ("B-045/dialog", "following redirections"), ("3665-3.6-F2", "following redirections"),
+        ("B-046/timer", "session timers (RFC 4028)"), ("B-047/timer", "session timers (RFC 4028)"),
+        ("B-057/sdp", "reliable provisional responses (RFC 3262)"), ("B-058/sdp", "reliable provisional responses (RFC 3262)"),
+        ("B-068/event", "transfer (RFC 3515)"), ("B-069/event", "subscriptions (RFC 6665)"),
+        ("3515-4.1-F1", "transfer (RFC 3515)"), ("3515-4.1-F3", "transfer (RFC 3515)"), ("3515-4.1-F5", "transfer (RFC 3515)"),
+        ("4916-5.1-F8", "UPDATE (RFC 3311)"), ("5626-9.2-F1", "outbound (RFC 5626)"),
+        ("mpart01.sip", "MESSAGE (RFC 3428): refused 405 so far"), ("V-028/advisory", "MESSAGE (RFC 3428): the text shown"),
+    ]
+
+    @Test func everyOpenRowNamesWhatItWaitsFor() {
+        #expect(Set(Self.open.map(\.row)).count == Self.open.count)
+        #expect(Self.open.allSatisfy { !$0.waitsFor.isEmpty })
+    }
+
+    @Test("open B-045, 3665-3.6-F2: a redirected call ends with the addresses left aside")
+    func redirection() throws {
+        let scene = Scene()
+        let (_, invite) = try scene.outgoing()
+        scene.peer.respond(302, to: invite, contact: "sip:elsewhere@10.0.0.77;transport=tcp")
+        scene.network.run(.seconds(1))
+        #expect(scene.phone.ends.map(\.cause.code) == ["call.redirected"])
+        #expect(scene.peer.requests(.ack).count == 1 && scene.peer.requests(.invite).count == 1)
+    }
+
+    @Test("open B-046: 422 ends the call")
+    func sessionTimerTooSmall() throws {
+        let scene = Scene()
+        let (_, invite) = try scene.outgoing()
+        scene.peer.respond(422, to: invite, headers: [(.minSE, "120")])
+        scene.network.run(.seconds(1))
+        #expect(scene.phone.ends.map(\.cause.code) == ["call.failed"])
+    }
+
+    @Test("open B-047: a Session-Expires in the 200 is left aside; the call stays up")
+    func sessionTimerOfThePeer() throws {
+        let scene = Scene()
+        _ = try scene.answeredOutgoing(headers: [(.sessionExpires, "20;refresher=uas")])
+        scene.network.run(.seconds(120))
+        #expect(scene.phone.ends.isEmpty && scene.phone.answered.count == 1)
+    }
+
+    @Test("open B-057, B-058: a provisional response with or without RSeq makes no PRACK")
+    func reliableProvisional() throws {
+        let scene = Scene()
+        let (_, invite) = try scene.outgoing()
+        scene.peer.respond(183, to: invite, contact: scene.peer.contact, headers: [(.require, "100rel"), (.rseq, "1")], body: sdpOffer)
+        scene.peer.respond(180, to: invite, contact: scene.peer.contact)
+        scene.network.run(.seconds(1))
+        #expect(scene.peer.requests(.prack).isEmpty)
+        #expect(scene.phone.progress.count == 2)
+    }
+
+    @Test("open: REFER, UPDATE, NOTIFY and MESSAGE within a dialog are answered 405", arguments: ["REFER", "UPDATE", "NOTIFY", "MESSAGE"])
+    func laterMethods(method: String) throws {
+        let scene = Scene()
+        let (_, tag) = try scene.answeredIncoming()
+        scene.peer.send(method, scene.phoneURI, to: scene.phone, toTag: tag, sequence: 2)
+        scene.network.run(.milliseconds(50))
+        #expect(scene.peer.received.last?.message.statusCode == 405)
+        #expect(scene.phone.ends.isEmpty)
+    }
+}

@@ -103,7 +103,10 @@ extension SIPStack {
             return nil
         }
         var builder = response
-        if let via = transaction.stampedVia { builder.replaceTopVia(via) }
+        if let via = transaction.stampedVia {
+            builder.removeFirst(.via)
+            builder.prepend(.via, via)
+        }
         let message = builder.build()
         return send(message, of: transaction, now) ? message : nil
     }

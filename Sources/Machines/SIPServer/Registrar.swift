@@ -23,9 +23,13 @@ struct Registrar {
     var store = LocationStore()
 
     /// Handles a REGISTER for `user`, a user of ours.
-    mutating func register(_ request: SIPMessage, user: String, source: MessageSource, now: MonotonicTime) -> Outcome {
+    ///
+    /// - Parameter tag: the To tag of the response.
+    mutating func register(
+        _ request: SIPMessage, user: String, source: MessageSource, tag: String, now: MonotonicTime
+    ) -> Outcome {
         let present = store.bindings(of: user, now: now)
-        if request.hasWildcardContact { return removeAll(request, user: user, present: present, now: now) }
+        if request.hasWildcardContact { return removeAll(request, user: user, present: present, tag: tag, now: now) }
 
         var list = present
         var added: [Binding] = []
@@ -37,14 +41,14 @@ struct Registrar {
             switch granted(contact, request) {
             case .seconds(let seconds): expires = seconds
             case .tooBrief:
-                var response = request.makeResponse(status: 423)
+                var response = request.makeResponse(status: 423, toTag: tag)
                 response.add(.minExpires, "\(configuration.minimumExpires)")
                 return .refused(response, status: 423, .intervalsTooBrief)
             }
             let index = list.firstIndex { $0.uri.isEquivalent(to: uri) }
             // Step 7: the same registering device must count upwards, or the request is an old one that came late.
             if let index, list[index].callID == request.callID, request.cseq.number <= list[index].cseq {
-                return refuse(request, 500, "Registration Out of Order", .registrationsRefused)
+                return refuse(request, tag, 500, "Registration Out of Order", .registrationsRefused)
             }
             if expires == 0 {
                 if let index { removed.append(list.remove(at: index)) }
@@ -61,28 +65,28 @@ struct Registrar {
         }
         if list.count > present.count {
             if list.count > configuration.maximumContactsPerUser {
-                return refuse(request, 403, "Too Many Contacts", .contactsPerUserLimit)
+                return refuse(request, tag, 403, "Too Many Contacts", .contactsPerUserLimit)
             }
             if store.count + list.count - present.count > configuration.maximumContacts {
-                return refuse(request, 503, "Too Many Registrations", .contactsLimit)
+                return refuse(request, tag, 503, "Too Many Registrations", .contactsLimit)
             }
         }
         if !added.isEmpty || !removed.isEmpty { store.set(user, list) }
-        return .accepted(answer(request, user: user, now: now), added: added, removed: removed)
+        return .accepted(answer(request, user: user, tag: tag, now: now), added: added, removed: removed)
     }
 
     /// Step 6: `Contact: *` takes all contacts back, and stands only alone and with `Expires: 0`.
     private mutating func removeAll(
-        _ request: SIPMessage, user: String, present: [Binding], now: MonotonicTime
+        _ request: SIPMessage, user: String, present: [Binding], tag: String, now: MonotonicTime
     ) -> Outcome {
         guard request.expires == 0, request.contacts.isEmpty else {
-            return refuse(request, 400, "Wildcard Contact Needs Expires 0", .registrationsRefused)
+            return refuse(request, tag, 400, "Wildcard Contact Needs Expires 0", .registrationsRefused)
         }
         if present.contains(where: { $0.callID == request.callID && request.cseq.number <= $0.cseq }) {
-            return refuse(request, 500, "Registration Out of Order", .registrationsRefused)
+            return refuse(request, tag, 500, "Registration Out of Order", .registrationsRefused)
         }
         store.set(user, [])
-        return .accepted(answer(request, user: user, now: now), added: [], removed: present)
+        return .accepted(answer(request, user: user, tag: tag, now: now), added: [], removed: present)
     }
 
     private enum Grant {
@@ -104,13 +108,15 @@ struct Registrar {
         return .seconds(min(asked, configuration.maximumExpires))
     }
 
-    private func refuse(_ request: SIPMessage, _ status: Int, _ reason: String, _ counter: ServerCounter) -> Outcome {
-        .refused(request.makeResponse(status: status, reason: reason), status: status, counter)
+    private func refuse(
+        _ request: SIPMessage, _ tag: String, _ status: Int, _ reason: String, _ counter: ServerCounter
+    ) -> Outcome {
+        .refused(request.makeResponse(status: status, reason: reason, toTag: tag), status: status, counter)
     }
 
     /// Step 8: 200 with every contact that the user has now and the seconds each has left.
-    private func answer(_ request: SIPMessage, user: String, now: MonotonicTime) -> MessageBuilder {
-        var response = request.makeResponse(status: 200)
+    private func answer(_ request: SIPMessage, user: String, tag: String, now: MonotonicTime) -> MessageBuilder {
+        var response = request.makeResponse(status: 200, toTag: tag)
         for binding in store.bindings(of: user, now: now) {
             var contact = binding.contact
             let left = (binding.expires - now).millisecondsRoundedUp

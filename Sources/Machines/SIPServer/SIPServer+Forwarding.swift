@@ -85,7 +85,7 @@ extension SIPServer {
 
     /// §16.6 steps 1 to 6: the copy for one target; the Via (step 8) is the stack's.
     private func copy(of request: SIPMessage, for target: ProxyTarget, context: ResponseContext) -> MessageBuilder {
-        var copy = forwardable(request, uri: target.uri, routes: target.routes)
+        var copy = forwardable(request, uri: target.uri, routes: target.routes, source: context.source)
         if request.to.tag == nil, [.invite, .subscribe, .refer].contains(request.method) {
             for value in recordRoutes(of: request, for: target, source: context.source) { copy.prepend(.recordRoute, value) }
         }
@@ -93,8 +93,14 @@ extension SIPServer {
     }
 
     /// The parts of forwarding that a request and an ACK share.
-    private func forwardable(_ request: SIPMessage, uri: URI, routes: [NameAddress]) -> MessageBuilder {
+    private func forwardable(
+        _ request: SIPMessage, uri: URI, routes: [NameAddress], source: MessageSource
+    ) -> MessageBuilder {
         var copy = MessageBuilder(copying: request)
+        if let via = stack.stampedVia(of: request, from: source) {
+            copy.removeFirst(.via)
+            copy.prepend(.via, via)
+        }
         copy.setRequestURI(uri)
         copy.set(.maxForwards, "\(max(0, min(255, request.maxForwards ?? 70) - 1))")
         if !request.routes.isEmpty || !routes.isEmpty {
@@ -140,6 +146,6 @@ extension SIPServer {
             let target = targets(for: ack, routing, source, now: now).first
         else { return counters.increment(.acksDropped) }
         counters.increment(.acksForwarded)
-        stack.sendACK(forwardable(ack, uri: target.uri, routes: target.routes), to: target.hop, now: now)
+        stack.sendACK(forwardable(ack, uri: target.uri, routes: target.routes, source: source), to: target.hop, now: now)
     }
 }

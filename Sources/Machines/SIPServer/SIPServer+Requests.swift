@@ -53,7 +53,7 @@ extension SIPServer {
                 return refuse(request, transaction, source, status, reason, now: now)
             }
         }
-        switch registrar.register(request, user: user, source: source, now: now) {
+        switch registrar.register(request, user: user, source: source, tag: random.token(10), now: now) {
         case .refused(let response, let status, let counter):
             counters.increment(counter)
             emit(.refused(method: .register, user: user, status: status, source: source.remote))

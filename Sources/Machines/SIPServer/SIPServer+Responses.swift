@@ -51,9 +51,18 @@ extension SIPServer {
     }
 
     /// §16.7 steps 3, 9: the copy without our Via.
-    private func forward(_ response: SIPMessage, _ context: ResponseContext, now: MonotonicTime, adding headers: [(HeaderName, String)] = []) {
+    private func forward(
+        _ response: SIPMessage, _ context: ResponseContext, now: MonotonicTime, adding headers: [(HeaderName, String)] = []
+    ) {
         var copy = MessageBuilder(copying: response)
-        copy.removeFirst(.via)
+        let vias = response.values(.via)
+        if vias.first == response.first(.via) {
+            copy.removeFirst(.via)
+        } else {
+            // Somebody on the way put several Vias into one field.
+            copy.removeAll(.via)
+            for via in vias.dropFirst().reversed() { copy.prepend(.via, via) }
+        }
         for (name, value) in headers { copy.add(name, value) }
         counters.increment(.responsesForwarded)
         stack.respond(context.server, copy, now: now)

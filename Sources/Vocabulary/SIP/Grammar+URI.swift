@@ -56,9 +56,7 @@ extension Grammar {
         var j = i
         var colon = -1
         var strict = true
-        while true {
-            j = b.plainEnd(j, end)
-            guard j < end else { break }
+        while j < end {
             let c = b[j]
             if c == 0x40 { break }
             if CharacterClass.user.has(c) {
@@ -95,9 +93,7 @@ extension Grammar {
     ) -> SIPError.Code? {
         let start = i
         var count = 0
-        while true {
-            i = b.plainEnd(i, end)
-            guard i < end else { break }
+        while i < end {
             let c = b[i]
             if CharacterClass.uriParameter.has(c) {
             } else if c == 0x3b {

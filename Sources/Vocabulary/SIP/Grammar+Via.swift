@@ -24,7 +24,7 @@ extension Grammar {
             }
         }
         let name = i
-        skipToken(b, &i, end)
+        while i < end, CharacterClass.token.has(b[i]) { i &+= 1 }
         guard i > name, i < end, isBlank(b[i]) else { return .via }
         out.transportName = ByteRange(name, i)
         out.transport = transport(b, name, i &- name)

@@ -95,9 +95,7 @@ extension MessageIndex {
         if callID.isEmpty { return fail(.callID, callID.lower) }
         var i = callID.lower
         let end = callID.upper
-        while true {
-            i = b.plainEnd(i, end)
-            guard i < end else { return }
+        while i < end {
             let c = b[i]
             if !CharacterClass.word.has(c), c != 0x40 {
                 if c <= 0x20 || c == 0x7f { return fail(.callID, i) }

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A whole phone at a host of a simulated world: PhoneCore for signalling, MediaEngine for sound, sockets of the world.
+//
+//   world ──▶ transport, answers, time ──▶ PhoneCore ──▶ media commands ──▶ MediaEngine ──▶ RTP ──▶ world
+//                                             ▲── media events ────────────────┘
+
+import Crypto
+import Essentials
+import Media
+import PhoneCore
+import SDP
+import SIP
+import SIPAgent
+
+/// A phone in a simulated world, with a user who follows a script.
+public final class SimulatedPhone: SimulatedNode {
+    public let host: SimulatedHost
+    public let core: PhoneCore
+    public let engine: MediaEngine
+    /// The account that `register` adds.
+    public let account: AccountConfiguration
+    /// The account's number once it was added.
+    public private(set) var accountID: AccountID?
+    /// Everything the phone told, in order.
+    public private(set) var events: [(time: MonotonicTime, event: PhoneEvent)] = []
+    /// Sound files by path, mono, for players.
+    public var files: [String: (samples: [Int16], rate: Int)] = [:]
+    /// What recorders heard, by path.
+    public private(set) var recordings: [String: MemoryRecorder] = [:]
+    /// What the user does.
+    public private(set) lazy var user = PhoneUser(self)
+
+    private let random: RandomSource
+    private var transport: HostTransport?
+    private let timer: WakeTimer
+    private var ports: Set<PortID> = []
+    private var sockets: [PortID: UInt16] = [:]
+    private var isTicking = false
+    private var isPumping = false
+
+    var world: SimulatedWorld { host.world }
+
+    init(
+        _ host: SimulatedHost, configuration: PhoneConfiguration, account: AccountConfiguration, media: MediaConfiguration,
+        ports: [(TransportProtocol, UInt16)]
+    ) {
+        self.host = host
+        self.account = account
+        random = RandomSource(host.world.generator(for: host.name))
+        core = PhoneCore(configuration: configuration, cryptography: host.world.cryptography, random: random)
+        engine = MediaEngine(configuration: media, random: random)
+        timer = WakeTimer(host.world)
+        let transport = HostTransport(host) { [weak self] input in
+            guard let self else { return }
+            self.core.handle(input, now: self.world.now)
+            self.pump()
+        }
+        self.transport = transport
+        for (kind, port) in ports { transport.open(kind, port: port) }
+    }
+
+    // MARK: What a user does
+
+    /// Adds the account if it is not there, and registers.
+    public func register() throws(PhoneError) {
+        if let accountID {
+            try core.register(accountID, now: world.now)
+        } else {
+            accountID = try core.addAccount(account, now: world.now)
+        }
+        pump()
+    }
+
+    /// Places a call.
+    @discardableResult
+    public func call(_ target: String) throws(PhoneError) -> CallID {
+        let id = try core.call(from: accountID, to: target, now: world.now)
+        pump()
+        return id
+    }
+
+    /// Does something with the phone's machine, and everything that follows from it.
+    public func perform(_ action: (PhoneCore, MonotonicTime) throws(PhoneError) -> Void) throws(PhoneError) {
+        try action(core, world.now)
+        pump()
+    }
+
+    /// Gives the media engine a command of the user: a player, a recorder, a connection of the bridge.
+    public func order(_ command: MediaCommand) {
+        carryOut(command)
+        pump()
+    }
+
+    /// Ends calls and registration in good order.
+    public func shutDown() {
+        core.shutDown(now: world.now)
+        pump()
+    }
+
+    // MARK: What was seen
+
+    /// The digits that came, each with its method, in order.
+    public var digitsReceived: String {
+        events.reduce(into: "") { text, entry in
+            if case .digitReceived(_, let digit, _, _) = entry.event { text.append(digit) }
+        }
+    }
+
+    /// The ends of calls, in order.
+    public var ends: [CallEnd] {
+        events.compactMap { entry in
+            if case .ended(_, let end) = entry.event { end } else { nil }
+        }
+    }
+
+    /// Whether the last news of the registration is that it stands.
+    public var isRegistered: Bool {
+        for entry in events.reversed() {
+            guard case .registration(_, let state) = entry.event else { continue }
+            if case .registered = state { return true }
+            return false
+        }
+        return false
+    }
+
+    // MARK: The phone's own world
+
+    func pump() {
+        guard !isPumping else { return }
+        isPumping = true
+        while let effect = core.nextEffect() {
+            switch effect {
+            case .transport(let effect): transport?.perform(effect)
+            case .resolve(let question):
+                world.resolve(question) { [weak self] answer in
+                    guard let self else { return }
+                    self.core.handle(answer, now: self.world.now)
+                    self.pump()
+                }
+            case .media(let command): carryOut(command)
+            case .event(let event):
+                world.trace.note(world.now, host.name, "tells \(describe(event))")
+                events.append((world.now, event))
+                user.saw(event)
+            }
+        }
+        isPumping = false
+        timer.set(core.nextDeadline) { [weak self] in
+            guard let self else { return }
+            self.core.advance(to: self.world.now)
+            self.pump()
+        }
+    }
+
+    private func carryOut(_ command: MediaCommand) {
+        switch command {
+        case .openStream(let port, _):
+            engine.handle(command, now: world.now)
+            open(port)
+        case .openPlayer(let port, let path, let loops):
+            engine.handle(command, now: world.now)
+            opened(port)
+            if let file = files[path] {
+                engine.openPlayer(port, samples: file.samples, rate: file.rate, loops: loops)
+            } else {
+                tellLater(.fileFailed(port, reason: "no such file"))
+            }
+        case .openRecorder(let port, let path):
+            engine.handle(command, now: world.now)
+            opened(port)
+            let recorder = MemoryRecorder()
+            recordings[path] = recorder
+            engine.openRecorder(port, sink: recorder)
+        case .openTone(let port, _), .openEcho(let port):
+            engine.handle(command, now: world.now)
+            opened(port)
+        case .closePort(let port):
+            engine.handle(command, now: world.now)
+            drainEngine()
+            ports.remove(port)
+            if let rtp = sockets.removeValue(forKey: port) {
+                host.unbind(port: rtp)
+                host.unbind(port: rtp + 1)
+            }
+        default: engine.handle(command, now: world.now)
+        }
+        drainEngine()
+    }
+
+    private func open(_ port: PortID) {
+        func receiver(_ kind: PacketKind) -> ([UInt8], SocketAddress) -> Void {
+            { [weak self] bytes, source in
+                guard let self else { return }
+                self.engine.receive(bytes, on: port, kind: kind, from: source, at: self.world.now)
+                self.drainEngine()
+            }
+        }
+        guard let rtp = host.bind(port: 0, received: receiver(.rtp)), host.bind(port: rtp.port + 1, received: receiver(.rtcp)) != nil
+        else { return tellLater(.streamFailed(port, reason: "no free port")) }
+        sockets[port] = rtp.port
+        opened(port)
+        tellLater(.streamOpened(port, rtp: rtp))
+    }
+
+    private func opened(_ port: PortID) {
+        ports.insert(port)
+        guard !isTicking else { return }
+        isTicking = true
+        world.schedule(after: .milliseconds(10)) { [weak self] in self?.tick() }
+    }
+
+    private func tick() {
+        guard !ports.isEmpty else {
+            isTicking = false
+            return
+        }
+        engine.tick(now: world.now)
+        drainEngine()
+        world.schedule(after: .milliseconds(10)) { [weak self] in self?.tick() }
+    }
+
+    private func drainEngine() {
+        while let packet = engine.nextPacket() {
+            guard let rtp = sockets[packet.port] else { continue }
+            host.send(packet.bytes, from: SocketAddress(host.address, packet.kind == .rtp ? rtp : rtp + 1), to: packet.to)
+        }
+        while let event = engine.nextEvent() { tellLater(event) }
+    }
+
+    /// The engine's news reach the core as on a device: from another thread, so after what runs now.
+    private func tellLater(_ event: MediaEvent) {
+        world.schedule(after: .zero) { [weak self] in
+            guard let self else { return }
+            self.core.handle(event, now: self.world.now)
+            self.pump()
+        }
+    }
+
+    private func describe(_ event: PhoneEvent) -> String {
+        switch event {
+        case .incomingCall(let id, let call): "incomingCall \(id) \(call.remote)"
+        case .statistics(let id, let statistics, let isFinal):
+            "statistics \(id) \(statistics.packetsSent) \(statistics.packetsReceived) \(statistics.packetsLost) \(isFinal)"
+        case .ended(let id, let end):
+            "ended \(id) \(end.cause.code) \(end.isByRemote) \(end.wasEstablished) \(end.duration.nanoseconds)"
+        default: "\(event)"
+        }
+    }
+
+    /// What is left besides the configuration.
+    public var leftovers: [String] {
+        var left = core.agent.leftovers
+        if !core.isQuiet { left.append("\(core.callCount) calls, or their ports") }
+        if !ports.isEmpty { left.append("\(ports.count) media ports") }
+        if !sockets.isEmpty { left.append("\(sockets.count) RTP sockets") }
+        return left
+    }
+}
+
+/// Keeps what a recorder port heard.
+public final class MemoryRecorder: RecorderSink {
+    public private(set) var samples: [Int16] = []
+    public private(set) var rate = 0
+    public private(set) var isClosed = false
+
+    public init() {}
+
+    public func write(_ samples: Span<Int16>, rate: Int) {
+        self.rate = rate
+        for index in samples.indices { self.samples.append(samples[index]) }
+    }
+
+    public func close() { isClosed = true }
+}
+
+extension SimulatedWorld {
+    /// Adds a phone with an account at a server; it registers when its script, or `register()`, says so.
+    ///
+    /// - Parameters:
+    ///   - user: the user part of its address, and its name for digest authentication.
+    ///   - behind: the NAT between the phone and the world; nil: none.
+    ///   - transport: over which it speaks SIP to its server.
+    ///   - configure: changes the phone's settings.
+    ///   - configureAccount: changes the account's settings.
+    @discardableResult
+    public func addPhone(
+        _ name: String, user: String, password: String, server: SimulatedServer, behind nat: SimulatedNAT? = nil,
+        transport: TransportProtocol = .udp, port: UInt16 = 5060, configure: (inout PhoneConfiguration) -> Void = { _ in },
+        configureAccount: (inout AccountConfiguration) -> Void = { _ in }
+    ) -> SimulatedPhone {
+        var configuration = PhoneConfiguration()
+        configure(&configuration)
+        var proxy = SIPURI(host: .address(server.address.ip), port: server.address.port)
+        proxy.parameters.set("transport", transport.rawValue)
+        proxy.parameters.set("lr", nil)
+        var account = AccountConfiguration(
+            addressOfRecord: SIPURI(user: user, host: .name(server.domain)), proxy: proxy,
+            credentials: [Credential(realm: nil, username: user, password: Secret(password))], transport: transport)
+        configureAccount(&account)
+        let media = MediaConfiguration(bridgeRate: 8000)
+        let phone = SimulatedPhone(
+            addHost(name, behind: nat), configuration: configuration, account: account, media: media,
+            ports: transport == .udp ? [(.udp, port)] : [(.udp, port), (transport, port)])
+        add(phone)
+        return phone
+    }
+}

@@ -105,6 +105,20 @@ targets += [
     tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
 ]
 
+// scripts/fuzz sets this: the lower floors are built with coverage for libFuzzer, and one program more.
+if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
+    let coverage: [SwiftSetting] = [.unsafeFlags(["-sanitize=fuzzer", "-assert-config", "Debug"])]
+    for target in targets where target.path?.hasPrefix("Sources/Vocabulary") == true || target.path?.hasPrefix("Sources/Machines") == true {
+        target.swiftSettings = strict + coverage
+    }
+    targets += [
+        .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
+        .executableTarget(
+            name: "HandsetFuzz", dependencies: ["CLibFuzzer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"],
+            path: "Fuzz/HandsetFuzz", swiftSettings: testing + coverage),
+    ]
+}
+
 // `HANDSET_ONLY=SIPTests swift test` builds that target and what it needs, nothing else.
 if let only = ProcessInfo.processInfo.environment["HANDSET_ONLY"] {
     var wanted = Set(only.split(separator: ",").map(String.init))

@@ -14,6 +14,8 @@ import RTP
         require(false, "a written packet can be read")
         return
     }
-    require(again.sequenceNumber == packet.sequenceNumber && again.timestamp == packet.timestamp && again.ssrc == packet.ssrc, "the header is kept")
+    require(
+        again.sequenceNumber == packet.sequenceNumber && again.timestamp == packet.timestamp && again.ssrc == packet.ssrc,
+        "the header is kept")
     require(Array(written[again.payloadRange]) == payload, "the payload is kept")
 }

@@ -4,12 +4,16 @@ import Glibc
 
 /// What each target does with an input. A crash, a trap, a hang or a broken promise (`require`) is a finding.
 let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
+    "sip-message": fuzzMessage,
+    "stream": fuzzStream,
+    "uri": fuzzURI,
     "sdp": fuzzSDP,
     "rtp": fuzzRTP,
 ]
 
 /// The target of this process.
-let chosenTarget: @Sendable ([UInt8]) -> Void = fuzzTargets[unsafe getenv("HANDSET_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""] ?? { _ in }
+let chosenTarget: @Sendable ([UInt8]) -> Void =
+    fuzzTargets[unsafe getenv("HANDSET_FUZZ_TARGET").map { unsafe String(cString: $0) } ?? ""] ?? { _ in }
 
 /// A promise that holds for every input.
 func require(_ condition: Bool, _ promise: String) {

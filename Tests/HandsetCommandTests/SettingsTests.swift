@@ -40,6 +40,24 @@ import Testing
         #expect(!"\(fromFile) \(fromEnvironment)".contains("-secret"))
     }
 
+    @Test(arguments: [
+        ["--account", "sip:example.net"], ["--account", "tel:1001"], ["--account", "mailto:a@b"], ["--account", "a b@c"],
+        ["--registrar", "sip:"],
+        ["--proxy", "http://example.net"], ["--account", "sips:a@b"],
+    ])
+    func whatIsNoAccountIsWrongUsage(option: [String]) throws {
+        let it = try invocation("answer", option[0], option[1])
+        let failure = #expect(throws: CommandFailure.self) { try AccountSettings(it, environment: { _ in nil }) }
+        #expect(failure?.status == .usage, "\(failure?.sentence ?? "")")
+    }
+
+    @Test func aSchemeMayBeLeftOut() throws {
+        let it = try AccountSettings(
+            try invocation("answer", "--account", "1001@example.net", "--proxy", "192.0.2.1:5070"), environment: { _ in nil })
+        #expect(it.address?.description == "sip:1001@example.net")
+        #expect(it.proxy?.sip?.port == 5070)
+    }
+
     @Test func aMissingPasswordFileIsAFailureWithItsReason() throws {
         let it = try invocation("register", "--account", "sip:a@b", "--password-file", "/nonexistent/password")
         let failure = #expect(throws: CommandFailure.self) { try AccountSettings(it) }

@@ -103,6 +103,13 @@ extension SIPMessage {
     }
 }
 
+extension HeaderName {
+    /// The values in one field of this name: split at the commas where the field is a list, else the field itself.
+    package func values(in field: String) -> [String] {
+        isList ? Text.split(Array(field.utf8)[...]) : [field]
+    }
+}
+
 extension Method {
     /// Known methods without a new string.
     init(_ bytes: [UInt8], _ range: ByteRange) {

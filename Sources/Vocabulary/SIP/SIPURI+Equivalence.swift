@@ -10,7 +10,8 @@ extension SIPURI {
         guard Self.normalized(escapedPassword) == Self.normalized(other.escapedPassword) else { return false }
         for parameter in parameters {
             if let theirs = other.parameters.items.first(where: { $0.hasSameName(as: parameter) }) {
-                guard parameter.value?.asciiLowercased == theirs.value?.asciiLowercased else { return false }
+                // A name that wrongly stands twice means its first value, on both sides: a URI equals itself.
+                guard parameters[parameter.name]?.asciiLowercased == theirs.value?.asciiLowercased else { return false }
             } else if parameter.mustMatch {
                 return false
             }

@@ -7,11 +7,11 @@ import SIP
 /// ACCOUNT-OPTIONS, with their defaults.
 package struct AccountSettings: Sendable {
     /// The address of record; nil: direct calls without a server.
-    package var address: String?
+    package var address: URI?
     package var authenticationUser: String?
     package var password: Secret?
-    package var registrar: String?
-    package var proxy: String?
+    package var registrar: URI?
+    package var proxy: URI?
     package var transport: TransportProtocol?
     package var listen: SocketAddress
     package var rtpPorts: ClosedRange<UInt16>?
@@ -50,8 +50,18 @@ package struct AccountSettings: Sendable {
         }
     }
 
-    private static func uri(_ invocation: Invocation, _ option: String, requiresUser: Bool = false) throws(CommandFailure) -> String? {
+    private static func uri(_ invocation: Invocation, _ option: String, requiresUser: Bool = false) throws(CommandFailure) -> URI? {
         guard let text = invocation.value(option) else { return nil }
-        return text
+        let wanted = requiresUser ? "sip:USER@DOMAIN" : "a SIP URI"
+        // A bare host, or USER@HOST, means SIP.
+        let scheme = text.prefix { $0 != ":" }.lowercased()
+        guard let uri = try? URI(scheme == "sip" || scheme == "sips" ? text : "sip:" + text), let sip = uri.sip,
+            !requiresUser || sip.user != nil
+        else {
+            throw .usage("\(option) takes \(wanted), not \"\(text)\".")
+        }
+        if sip.password != nil { throw .usage("\(option) takes no password: it goes into --password-file or HANDSET_PASSWORD.") }
+        if sip.isSecure { throw .usage("\(option) with sips is not there yet: TLS comes with a later version.") }
+        return uri
     }
 }

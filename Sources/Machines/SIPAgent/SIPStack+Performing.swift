@@ -87,10 +87,7 @@ extension SIPStack {
     private func sendTrying(_ transaction: Transaction) {
         guard let request = transaction.request else { return }
         var builder = request.makeResponse(status: 100)
-        if let via = transaction.stampedVia {
-            builder.removeFirst(.via)
-            builder.prepend(.via, via)
-        }
+        if let via = transaction.stampedVia { builder.replaceTopVia(via) }
         transaction.octets = builder.build().bytes
         transaction.request = nil
         if case .inviteServer(var machine) = transaction.machine {

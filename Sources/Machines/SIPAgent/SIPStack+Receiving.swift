@@ -157,7 +157,7 @@ extension SIPStack {
             mergeKey = merge
         }
         var counted: IPAddress?
-        if isInitial, method == .invite, !exemptSources.contains(source.remote.ip) {
+        if isInitial, method == .invite, !isExempt(source.remote.ip) {
             let address = sourceGroup(source.remote.ip)
             let unanswered = transactions.unansweredInvites(from: address)
             guard unanswered < configuration.unansweredInvitesPerSource,
@@ -176,6 +176,10 @@ extension SIPStack {
         perform(transaction.machine.start(configuration.times), transaction, now, message: message, source: source)
     }
 
+    private func isExempt(_ address: IPAddress) -> Bool {
+        exemptSources.contains { $0.unmapped == address.unmapped }
+    }
+
     /// An IPv6 host has a whole /64 to call from.
     private func sourceGroup(_ address: IPAddress) -> IPAddress {
         switch address.unmapped {
@@ -185,18 +189,19 @@ extension SIPStack {
     }
 
     private func makeServerTransaction(_ message: SIPMessage, _ key: ServerKey, _ source: MessageSource) -> Transaction {
+        let method = message.method
         let isReliable = source.transport.isReliable
         let stamp = ViaStamp(message, source)
         let machine: TransactionMachine =
-            key.method == .invite
+            method == .invite
             ? .inviteServer(InviteServerTransaction(isReliable: isReliable))
             : .nonInviteServer(NonInviteServerTransaction(isReliable: isReliable))
         let transaction = Transaction(
-            id: transactions.makeID(), method: key.method, machine: machine, flow: source.flow, destination: stamp.destination,
+            id: transactions.makeID(), method: method, machine: machine, flow: source.flow, destination: stamp.destination,
             transport: source.transport)
         transaction.serverKey = key
         transaction.stampedVia = stamp.via
-        if key.method == .invite { transaction.request = message }
+        if method == .invite { transaction.request = message }
         count(.serverTransactions)
         return transaction
     }
@@ -246,10 +251,7 @@ extension SIPStack {
         guard let flow = transport.flow(source.flow) else { return }
         let stamp = ViaStamp(message, source)
         var builder = message.makeResponse(status: status, toTag: message.hasToTag ? nil : statelessTag(message))
-        if let via = stamp.via {
-            builder.removeFirst(.via)
-            builder.prepend(.via, via)
-        }
+        if let via = stamp.via { builder.replaceTopVia(via) }
         if status == 503 { builder.add(.retryAfter, "5") }
         if let userAgent = configuration.userAgent { builder.add(.server, userAgent) }
         if transport.send(builder.build().bytes, on: flow, to: stamp.destination) != nil { count(.responsesUndeliverable) }

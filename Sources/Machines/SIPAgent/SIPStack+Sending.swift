@@ -103,10 +103,7 @@ extension SIPStack {
             return nil
         }
         var builder = response
-        if let via = transaction.stampedVia {
-            builder.removeFirst(.via)
-            builder.prepend(.via, via)
-        }
+        if let via = transaction.stampedVia { builder.replaceTopVia(via) }
         let message = builder.build()
         return send(message, of: transaction, now) ? message : nil
     }

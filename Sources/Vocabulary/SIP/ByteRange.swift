@@ -55,6 +55,31 @@ extension Span<UInt8> {
         return i
     }
 
+    /// The first octet at or after `index` that is no ASCII letter, digit, hyphen or dot, or `end`: most octets of names,
+    /// hosts, tags and branches are these, and every class of the grammar that is scanned for has them.
+    @inline(__always) func plainEnd(_ index: Int, _ end: Int) -> Int {
+        var i = index
+        while i &+ 8 <= count {
+            let w = word(i)
+            // Without their top bits no sum carries into the next octet; it comes out with its top bit set where the
+            // octet is at or above the limit that 0x80 was lessened by.
+            let low = w & ~tops
+            let lower = low | ones &* 0x20
+            let letter = (lower &+ ones &* 0x1f) & ~(lower &+ ones &* 0x05)
+            let digit = (low &+ ones &* 0x50) & ~(low &+ ones &* 0x46)
+            let mark = (low &+ ones &* 0x53) & ~(low &+ ones &* 0x51)
+            let other = ((letter | digit | mark) & ~w & tops) ^ tops
+            if other != 0 {
+                let at = i &+ other.trailingZeroBitCount >> 3
+                return at < end ? at : end
+            }
+            i &+= 8
+            if i >= end { return end }
+        }
+        while i < end, isDigit(self[i]) || isLetter(self[i]) || self[i] == 0x2d || self[i] == 0x2e { i &+= 1 }
+        return i
+    }
+
     /// Up to 8 octets with 0x20 set in each, zero beyond `length`: ASCII letters become lower case.
     @inline(__always) func lowered(_ start: Int, _ length: Int) -> UInt64 {
         if length <= 0 { return 0 }

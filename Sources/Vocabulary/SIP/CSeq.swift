@@ -42,7 +42,7 @@ extension Grammar {
         number = UInt32(truncatingIfNeeded: value)
         skipBlanks(b, &i, end)
         let name = i
-        while i < end, CharacterClass.token.has(b[i]) { i &+= 1 }
+        skipToken(b, &i, end)
         method = ByteRange(name, i)
         skipBlanks(b, &i, end)
         return !method.isEmpty && i == end

@@ -56,7 +56,9 @@ extension Grammar {
         var j = i
         var colon = -1
         var strict = true
-        while j < end {
+        while true {
+            j = b.plainEnd(j, end)
+            guard j < end else { break }
             let c = b[j]
             if c == 0x40 { break }
             if CharacterClass.user.has(c) {
@@ -93,7 +95,9 @@ extension Grammar {
     ) -> SIPError.Code? {
         let start = i
         var count = 0
-        while i < end {
+        while true {
+            i = b.plainEnd(i, end)
+            guard i < end else { break }
             let c = b[i]
             if CharacterClass.uriParameter.has(c) {
             } else if c == 0x3b {

@@ -24,7 +24,7 @@ extension Grammar {
             }
         }
         let name = i
-        while i < end, CharacterClass.token.has(b[i]) { i &+= 1 }
+        skipToken(b, &i, end)
         guard i > name, i < end, isBlank(b[i]) else { return .via }
         out.transportName = ByteRange(name, i)
         out.transport = transport(b, name, i &- name)

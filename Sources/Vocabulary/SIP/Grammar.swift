@@ -5,6 +5,17 @@
 
 /// The grammar over octets.
 enum Grammar {
+    /// Skips token characters.
+    @inline(__always) static func skipToken(_ b: Span<UInt8>, _ i: inout Int, _ end: Int) {
+        var j = i
+        while true {
+            j = b.plainEnd(j, end)
+            guard j < end, CharacterClass.token.has(b[j]) else { break }
+            j &+= 1
+        }
+        i = j
+    }
+
     /// Skips LWS.
     @inline(__always) static func skipBlanks(_ b: Span<UInt8>, _ i: inout Int, _ end: Int) {
         while i < end, isBlank(b[i]) { i &+= 1 }
@@ -31,7 +42,7 @@ enum Grammar {
     ) -> Bool {
         skipBlanks(b, &i, end)
         let start = i
-        while i < end, CharacterClass.token.has(b[i]) { i &+= 1 }
+        skipToken(b, &i, end)
         guard i > start else { return false }
         out.name = ByteRange(start, i)
         out.hasValue = false
@@ -50,7 +61,9 @@ enum Grammar {
         } else {
             let from = i
             var strict = true
-            while i < end {
+            while true {
+                i = b.plainEnd(i, end)
+                guard i < end else { break }
                 let c = b[i]
                 if !CharacterClass.genericValue.has(c) {
                     if endsParameterValue(c) || c == 0x7f { break }
@@ -93,10 +106,10 @@ enum Grammar {
             return addressInBrackets(b, &i, end, &out, &leniency)
         }
         let start = i
-        while i < end {
-            let c = b[i]
-            if !CharacterClass.host.has(c) { break }
-            if c == 0x5f { leniency.insert(.underscoreInHost) }
+        while true {
+            i = b.plainEnd(i, end)
+            guard i < end, b[i] == 0x5f else { break }
+            leniency.insert(.underscoreInHost)
             i &+= 1
         }
         out = ByteRange(start, i)

@@ -95,7 +95,9 @@ extension MessageIndex {
         if callID.isEmpty { return fail(.callID, callID.lower) }
         var i = callID.lower
         let end = callID.upper
-        while i < end {
+        while true {
+            i = b.plainEnd(i, end)
+            guard i < end else { return }
             let c = b[i]
             if !CharacterClass.word.has(c), c != 0x40 {
                 if c <= 0x20 || c == 0x7f { return fail(.callID, i) }

@@ -88,6 +88,15 @@ extension SIPMessage {
 
     /// The next Via value, over all Via fields; false at the end. A malformed value ends the walk of its field.
     public func nextVia(_ cursor: inout FieldCursor, _ out: inout ViaFields) -> Bool {
+        if cursor.slot == 0, cursor.offset == 0, !index.topVia.whole.isEmpty {
+            // The topmost was read by `receive`.
+            out = index.topVia
+            let place = Int(index.viaSlot) &- 1
+            let end = index.slots[place].value.end
+            cursor.slot = out.whole.end < end ? place : place &+ 1
+            cursor.offset = out.whole.end < end ? Int(out.whole.end) &+ 1 : 0
+            return true
+        }
         let bytes = self.bytes
         let span = bytes.span
         while cursor.slot < index.slots.count {

@@ -6,15 +6,16 @@ import SIP
 
 /// What a server transaction is found by: branch, sent-by and method (an ACK looks for INVITE).
 struct ServerKey: Hashable {
-    /// Branch and sent-by, or what RFC 3261 §17.2.3 names for messages without the magic cookie.
+    /// Method, branch and sent-by, or what RFC 3261 §17.2.3 names for messages without the magic cookie. One text, so
+    /// that it is hashed in one go.
     let text: String
-    let method: Method
 
     init(_ message: SIPMessage, method: Method) {
-        self.method = method
         let via = message.topViaFields
         var key: [UInt8] = []
         key.reserveCapacity(96)
+        key.append(contentsOf: method.rawValue.utf8)
+        key.append(UInt8(ascii: " "))
         if via.hasMagicCookie {
             key.append(contentsOf: message.bytes(in: via.branch))
             key.append(UInt8(ascii: "@"))

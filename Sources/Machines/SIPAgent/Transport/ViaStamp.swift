@@ -8,7 +8,7 @@ import SIP
 
 /// The topmost Via of a request, completed by where the request came from.
 struct ViaStamp {
-    /// The first Via field with `received` and `rport` in its topmost value; nil where it needs neither.
+    /// The topmost value with `received` and `rport`; nil where it needs neither.
     let via: String?
     /// Where responses go over a datagram flow, or over a new connection when that of the request is gone: the address
     /// of the packet's source, always; over datagrams its port where the Via has `rport`, else that of the Via.
@@ -27,16 +27,9 @@ struct ViaStamp {
             via = nil
             return
         }
-        let stamped =
+        via =
             ViaStamp.spliced(request, fields, address, source.remote.port)
             ?? ViaStamp.rewritten(request, address, source.remote.port)
-        via = stamped + ViaStamp.rest(request, fields)
-    }
-
-    /// What follows the topmost value in the same field: further Vias behind a comma.
-    private static func rest(_ request: SIPMessage, _ fields: ViaFields) -> String {
-        guard let line = request.firstRange(.via), fields.whole.end < line.end else { return "" }
-        return request.text(in: ByteRange(Int(fields.whole.end), Int(line.end)))
     }
 
     /// The usual shape, without taking the value apart: no `received`, an `rport` without value or none, nothing quoted.
@@ -76,5 +69,31 @@ struct ViaStamp {
         via.received = address
         if via.hasRport { via.rport = port }
         return via.description
+    }
+}
+
+extension MessageBuilder {
+    /// Puts `via` in the place of the topmost Via value. Further values in the same field keep their place below it.
+    mutating func replaceTopVia(_ via: String) {
+        let line = first(.via) ?? ""
+        removeFirst(.via)
+        prepend(.via, via)
+        guard line.utf8.contains(UInt8(ascii: ",")) else { return }
+        var isQuoted = false
+        var isEscaped = false
+        for index in line.utf8.indices {
+            let byte = line.utf8[index]
+            if isEscaped {
+                isEscaped = false
+            } else if isQuoted, byte == UInt8(ascii: "\\") {
+                isEscaped = true
+            } else if byte == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            } else if !isQuoted, byte == UInt8(ascii: ",") {
+                removeFirst(.via)
+                prepend(.via, via + String(line[index...]))
+                return
+            }
+        }
     }
 }

@@ -94,12 +94,17 @@ targets += [
     .executableTarget(
         name: "StackBench", dependencies: ["SIPAgent", "SIP", "Essentials"], path: "Benchmarks/StackBench",
         swiftSettings: strict),
+    .executableTarget(
+        name: "MediaBench", dependencies: ["Media", "RTP", "Essentials"], path: "Benchmarks/MediaBench",
+        swiftSettings: strict, linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))])
 ]
 
 // Tests mirror the floors.
 targets += [
     tests("EssentialsTests", ["Essentials"]),
     tests("SIPTests", ["SIP", "Essentials"]),
+    tests("RTPTests", ["RTP", "Essentials"]),
+    tests("MediaTests", ["Media", "RTP", "Essentials"]),
     tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),

@@ -1,0 +1,1 @@
+@main struct MediaBench { static func main() {} }

@@ -34,7 +34,8 @@ struct ComfortNoise {
             reached += (aim - reached).signum()
             if (index - offset) & 7 == 0 { reached += (aim - reached) / 16 }
             noise = noise &* 1_664_525 &+ 1_013_904_223
-            samples[index] = Int16(clamping: Int32(Int16(truncatingIfNeeded: noise &>> 16)) &* (reached &>> 2) &>> 13)
+            let value = Int32(Int16(truncatingIfNeeded: noise &>> 16)) &* (reached &>> 2)
+            samples[index] = Int16(clamping: value &>> 13)
         }
         state = noise
     }

@@ -52,7 +52,7 @@ struct Concealer {
         for index in 0..<count where offset + index < samples.count {
             let age = concealed + index - hold
             let gain = age <= 0 ? 4096 : max(0, 4096 - age * 4096 / fade)
-            samples[offset + index] = Int16(truncatingIfNeeded: Int(cycle[place]) * gain >> 12)
+            samples[offset + index] = Int16(truncatingIfNeeded: (Int(cycle[place]) * gain) >> 12)
             place += 1
             if place >= period { place = 0 }
         }

@@ -50,7 +50,7 @@ package enum Samples {
     /// Multiplies by `factor`/4096, saturating.
     package static func scale(_ samples: inout [Int16], by factor: Int32) {
         var samples = samples.mutableSpan
-        for index in 0..<samples.count { samples[index] = Int16(clamping: Int32(samples[index]) &* factor &>> 12) }
+        for index in 0..<samples.count { samples[index] = Int16(clamping: (Int32(samples[index]) &* factor) &>> 12) }
     }
 
     /// Adds `source` to the sums.

@@ -43,7 +43,7 @@ final class StreamPort: BridgePort {
 
     init(id: PortID, frameSize: Int, identity: StreamIdentity, configuration: MediaConfiguration, random: RandomSource) {
         self.configuration = configuration
-        sender = StreamSender(port: id, identity: identity, maximumPayload: 1500)
+        sender = StreamSender(port: id, identity: identity, maximumPayload: configuration.maximumPayload)
         receiver = StreamReceiver(configuration.jitterBuffer, seed: identity.ssrc)
         lock = SourceLock(configuration.sourceLock)
         reports = RTCPSession(identity, interval: configuration.reportInterval, random: random)

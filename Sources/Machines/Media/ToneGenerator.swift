@@ -61,6 +61,6 @@ struct ToneGenerator {
         let between = low &+ Int32(Double(high &- low) * (phase - Double(whole)))
         phase += step
         if phase >= 1024 { phase -= 1024 }
-        return between &* amplitude &>> 15
+        return (between &* amplitude) &>> 15
     }
 }

@@ -85,7 +85,16 @@ public enum IPAddress: Hashable, Sendable {
     /// Reads the text form from its octets; at most 45 are looked at.
     public init?(utf8: some Collection<UInt8>) {
         guard utf8.count <= 45 else { return nil }
-        let bytes = Array(utf8)
+        self.init(checked: Array(utf8))
+    }
+
+    /// The same, without the cost of a generic copy: what every host of a message goes through.
+    public init?(utf8: ArraySlice<UInt8>) {
+        guard utf8.count <= 45 else { return nil }
+        self.init(checked: Array(utf8))
+    }
+
+    private init?(checked bytes: [UInt8]) {
         if bytes.contains(UInt8(ascii: ":")) {
             guard let address = Self.parseV6(bytes) else { return nil }
             self = address

@@ -339,6 +339,22 @@ import Testing
         #expect(scene.phone.agent.counters[.directCallRefused] == 1)
     }
 
+    @Test("on loopback another program is not taken for the account's server")
+    func directCallsOnLoopback() {
+        let scene = Scene(onLoopback: true)
+        RegistrationTests.serve(scene)
+        scene.addAccount(directCalls: .refuse)
+        scene.network.run(.seconds(1))
+        #expect(RegistrationTests.isRegistered(scene))
+        let stranger = ScriptedPeer(scene.network, 44, at: SocketAddress(.loopbackV4, 5070))
+        for (index, peer) in [scene.peer, stranger].enumerated() {
+            peer.send("INVITE", scene.phoneURI, to: scene.phone, callID: "l\(index)", type: "application/sdp", body: sdpOffer)
+        }
+        scene.network.run(.milliseconds(50))
+        #expect(stranger.responses(.invite).map(\.statusCode) == [403])
+        #expect(scene.phone.incoming.count == 1)
+    }
+
     @Test("header fields that the protocol sets cannot be given, and no value adds a line")
     func headers() throws {
         let scene = Scene()

@@ -301,6 +301,23 @@ import Testing
         #expect(scene.phone.sent(.register).first?.requestURI.description == "sip:example.net")
     }
 
+    @Test("a registration whose TCP connection breaks is made again soon, over a new connection")
+    func connectionLost() {
+        let scene = Scene()
+        scene.peer.transport = .tcp
+        Self.serve(scene)
+        scene.addAccount(transport: .tcp)
+        scene.network.run(.seconds(1))
+        #expect(Self.isRegistered(scene) && scene.peer.connections == 1)
+        let before = scene.peer.requests(.register).count
+        scene.phone.disconnected(from: scene.peer.address, .reset, now: scene.network.now)
+        scene.network.run(.seconds(5))
+        #expect(scene.peer.connections == 2)
+        #expect(scene.peer.requests(.register).count > before)
+        #expect(Self.isRegistered(scene))
+        #expect(scene.peer.requests(.register).last?.contacts.first?.uri.sip?.transport == .tcp)
+    }
+
     @Test func aNameWithoutAddressIsAFailureThatIsTriedAgain() {
         let scene = Scene()
         scene.on {

@@ -22,18 +22,19 @@ final class AgentNode: Node {
     private var lastAccepted: UInt64 = 101
 
     init(
-        _ network: Network, _ last: UInt32, seed: UInt64 = 1, configure: (inout UserAgentConfiguration) -> Void = { _ in }
+        _ network: Network, _ last: UInt32, at address: SocketAddress? = nil, seed: UInt64 = 1,
+        configure: (inout UserAgentConfiguration) -> Void = { _ in }
     ) {
         self.network = network
-        address = SocketAddress(ip(last), 5060)
+        self.address = address ?? SocketAddress(ip(last), 5060)
         var configuration = UserAgentConfiguration()
         configure(&configuration)
         agent = UserAgent(
             configuration: configuration, cryptography: ToyCryptography(),
             random: RandomSource(SeededGenerator(seed &* 1000 &+ UInt64(last))))
         network.nodes.append(self)
-        agent.handle(.listening(socket, .udp, local: address), now: network.now)
-        agent.handle(.listening(FlowID(rawValue: 3), .tcp, local: address), now: network.now)
+        agent.handle(.listening(socket, .udp, local: self.address), now: network.now)
+        agent.handle(.listening(FlowID(rawValue: 3), .tcp, local: self.address), now: network.now)
         drain()
     }
 

@@ -64,9 +64,11 @@ final class Scene {
     let peer: ScriptedPeer
     private(set) var account: AccountID?
 
-    init(seed: UInt64 = 1, configure: (inout UserAgentConfiguration) -> Void = { _ in }) {
-        phone = AgentNode(network, 1, seed: seed, configure: configure)
-        peer = ScriptedPeer(network, 9)
+    /// - Parameter onLoopback: both on 127.0.0.1, with ports 5061 and 5069.
+    init(seed: UInt64 = 1, onLoopback: Bool = false, configure: (inout UserAgentConfiguration) -> Void = { _ in }) {
+        phone = AgentNode(
+            network, 1, at: onLoopback ? SocketAddress(.loopbackV4, 5061) : nil, seed: seed, configure: configure)
+        peer = ScriptedPeer(network, 9, at: onLoopback ? SocketAddress(.loopbackV4, 5069) : nil)
     }
 
     var peerURI: URI { .sip(SIPURI(user: "peer", host: .address(peer.address.ip), port: peer.address.port)) }

@@ -17,9 +17,9 @@ final class ScriptedPeer: Node {
     private(set) var connections = 0
     private var branch = 0
 
-    init(_ network: Network, _ last: UInt32) {
+    init(_ network: Network, _ last: UInt32, at address: SocketAddress? = nil) {
         self.network = network
-        address = SocketAddress(ip(last), 5060)
+        self.address = address ?? SocketAddress(ip(last), 5060)
         network.nodes.append(self)
     }
 
@@ -58,7 +58,7 @@ final class ScriptedPeer: Node {
         if let contact { response.add(.contact, "<\(contact)>") }
         for (name, value) in headers { response.add(name, value) }
         if let body { response.setBody(Array(body.utf8), type: "application/sdp") }
-        let to = received.last { $0.message === request }?.from ?? SocketAddress(ip(1), 5060)
+        let to = received.last { $0.message === request }?.from ?? network.nodes[0].address
         network.send(Packet(from: address, to: to, transport: transport, bytes: response.build().bytes))
     }
 

@@ -21,10 +21,10 @@ struct DialogID: Hashable, Sendable {
 /// One dialog, early or confirmed.
 struct Dialog: Sendable {
     let id: DialogID
-    /// Our From in requests, with our tag.
-    let local: NameAddress
-    /// Our To in requests, with their tag if they gave one.
-    let remote: NameAddress
+    /// Our From in requests, with our tag, as it is written.
+    let local: String
+    /// Our To in requests, with their tag if they gave one, as it is written.
+    let remote: String
     /// The number of our last request; nil-free: the first one of a UAS is 1.
     private(set) var localSequence: UInt32
     /// The highest number of their requests; nil until one came.
@@ -39,10 +39,9 @@ struct Dialog: Sendable {
 
     /// The dialog of a response to our request (§12.1.2).
     init(target: URI, local: NameAddress, sequence: UInt32, response: SIPMessage) {
-        let remote = response.to
-        id = DialogID(callID: response.callID, localTag: local.tag ?? "", remoteTag: remote.tag ?? "")
-        self.local = local
-        self.remote = remote
+        id = DialogID(callID: response.callID, localTag: local.tag ?? "", remoteTag: response.toTag)
+        self.local = local.description
+        remote = response.first(.to) ?? ""
         localSequence = sequence
         remoteSequence = nil
         remoteTarget = response.contacts.first?.uri ?? target
@@ -52,15 +51,12 @@ struct Dialog: Sendable {
 
     /// The dialog that our response with `localTag` to their request makes (§12.1.1).
     init(request: SIPMessage, localTag: String, source: MessageSource) {
-        var local = request.to
-        local.tag = localTag
-        let remote = request.from
-        id = DialogID(callID: request.callID, localTag: localTag, remoteTag: remote.tag ?? "")
-        self.local = local
-        self.remote = remote
+        id = DialogID(callID: request.callID, localTag: localTag, remoteTag: request.fromTag)
+        local = bracketed(request.first(.to) ?? "") + ";tag=" + localTag
+        remote = request.first(.from) ?? ""
         localSequence = 0
         remoteSequence = request.cseq.number
-        remoteTarget = request.contacts.first?.uri ?? remote.uri
+        remoteTarget = request.contacts.first?.uri ?? request.from.uri
         routeSet = request.recordRoutes
         isEarly = true
         self.source = source
@@ -91,8 +87,8 @@ struct Dialog: Sendable {
         var builder = MessageBuilder(request: method, uri: requestURI)
         for route in routes { builder.add(.route, route.description) }
         builder.add(.maxForwards, "70")
-        builder.add(.from, local.description)
-        builder.add(.to, remote.description)
+        builder.add(.from, local)
+        builder.add(.to, remote)
         builder.add(.callID, id.callID)
         builder.add(.cseq, "\(sequence) \(method.rawValue)")
         return (builder, requestURI)
@@ -115,6 +111,17 @@ struct Dialog: Sendable {
         localSequence &+= 1
         return localSequence
     }
+}
+
+extension SIPMessage {
+    /// The tags as the keys of dialogs have them: a missing one is the empty one.
+    var fromTag: String { text(in: fromTagRange) }
+    var toTag: String { text(in: toTagRange) }
+}
+
+/// A To that has no tag yet, such that a parameter may be put behind it: what has no brackets gets them.
+private func bracketed(_ address: String) -> String {
+    address.utf8.contains(UInt8(ascii: "<")) ? address : "<" + address.prefix { $0 != ";" } + ">"
 }
 
 extension URI {

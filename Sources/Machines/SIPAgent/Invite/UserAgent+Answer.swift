@@ -16,7 +16,7 @@ extension UserAgent {
             return
         }
         let account = account(for: request, source: source)
-        let isTrusted = isServer(source.remote.ip)
+        let isTrusted = isServer(source)
         if !isTrusted, (account?.configuration.directCalls ?? configuration.directCalls) == .refuse {
             counters.increment(.directCallRefused)
             refuse(request, transaction, 403, now: now)
@@ -48,7 +48,7 @@ extension UserAgent {
         }
         let limit = request.expires.map { min(.seconds(Int64($0)), configuration.ringLimit) } ?? configuration.ringLimit
         timers.arm(.ringLimit(id), at: now + limit)
-        emit(.incoming(id, IncomingInvite(account: account?.id, message: request, remote: request.from, source: source)))
+        emit(.incoming(id, IncomingInvite(account: account?.id, message: request, source: source)))
     }
 
     /// Tells the caller that the user is being alerted: 180, or another provisional status from 101 to 199.
@@ -98,7 +98,7 @@ extension UserAgent {
     private func makeInviteResponse(_ session: InviteSession, _ request: SIPMessage, status: Int) -> MessageBuilder {
         let isInitial = session.serverInvite?.isInitial ?? false
         var response = request.makeResponse(status: status, toTag: isInitial ? session.dialog?.id.localTag : nil)
-        for route in request.recordRoutes { response.add(.recordRoute, route.description) }
+        response.copy(.recordRoute, of: request)
         if let source = session.dialog?.source {
             let account = session.account.flatMap { accounts[$0] }
             response.add(.contact, "<\(contactURI(account: account, source: source))>")
@@ -143,9 +143,9 @@ extension UserAgent {
 
     /// The ACK of a 2xx of ours.
     func handleACK(_ ack: SIPMessage, _ transaction: TransactionID?, _ source: MessageSource, now: MonotonicTime) {
-        let id = DialogID(callID: ack.callID, localTag: ack.to.tag ?? "", remoteTag: ack.from.tag ?? "")
+        let id = DialogID(callID: ack.callID, localTag: ack.toTag, remoteTag: ack.fromTag)
         guard let sessionID = dialogs[id], let session = sessions[sessionID], let server = session.serverInvite,
-            server.success != nil, server.request.cseq.number == ack.cseq.number
+            server.success != nil, server.request.cseqNumber == ack.cseqNumber
         else {
             counters.increment(.unmatchedACK)
             return

@@ -116,7 +116,7 @@ extension UserAgent {
     func handleProvisional(_ response: SIPMessage, _ request: ClientRequest, _ source: MessageSource, now: MonotonicTime) {
         // After CANCEL a provisional response means nothing: only a 2xx is an answer (B-037).
         guard case .invite(let id) = request.purpose, let session = sessions[id], session.phase == .calling else { return }
-        let tag = response.to.tag ?? ""
+        let tag = response.toTag
         if let index = session.earlyDialogs.firstIndex(where: { $0.id.remoteTag == tag }) {
             session.earlyDialogs[index].refreshTarget(from: response)
         } else if session.earlyDialogs.count >= configuration.maximumEarlyDialogs {
@@ -132,7 +132,8 @@ extension UserAgent {
     }
 
     private func makeDialog(_ request: ClientRequest, _ response: SIPMessage) -> Dialog {
-        Dialog(target: request.requestURI, local: request.local, sequence: request.sequence, response: response)
+        let local = request.local ?? NameAddress(uri: request.requestURI)
+        return Dialog(target: request.requestURI, local: local, sequence: request.sequence, response: response)
     }
 
     /// The final answer to the INVITE of a session.
@@ -187,6 +188,7 @@ extension UserAgent {
         session.phase = .established
         session.acceptedInvite = nil
         acknowledge(transaction, dialog, body: answer, now: now)
+        reinviteIfWanted(session, now: now)
         pump(now)
     }
 
@@ -195,7 +197,7 @@ extension UserAgent {
         _ response: SIPMessage, _ accepted: AcceptedInvite, _ transaction: TransactionID, _ source: MessageSource,
         now: MonotonicTime
     ) {
-        let tag = response.to.tag ?? ""
+        let tag = response.toTag
         if let leg = accepted.legs.first(where: { $0.remoteTag == tag }) {
             counters.increment(.repeatedSuccess)
             if let ack = leg.sentACK, let target = leg.target { stack.resend(ack, to: target, now: now) }

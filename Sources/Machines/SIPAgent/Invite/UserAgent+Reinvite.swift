@@ -37,7 +37,7 @@ extension UserAgent {
         let (message, uri) = dialog.makeRequest(method)
         return ClientRequest(
             purpose, account: account, method: method, message: message, sequence: dialog.localSequence,
-            nextHop: dialog.nextHop, contact: method == .invite ? .dialog : .none, local: dialog.local, requestURI: uri,
+            nextHop: dialog.nextHop, contact: method == .invite ? .dialog : .none, requestURI: uri,
             source: dialog.source)
     }
 

@@ -126,6 +126,7 @@ extension UserAgent {
         let status = response.statusCode
         switch status {
         case 200..<300:
+            account.flow = source.transport.isReliable ? source.flow : nil
             registered(response, account, now: now)
         case 423:
             // §10.2.8: ask again for at least Min-Expires (B-024).
@@ -237,6 +238,17 @@ extension UserAgent {
         account.registration.outdatedContact = contact
         counters.increment(.contactRewritten)
         return true
+    }
+
+    /// The connection of the registration is gone: the server could only reach us over it.
+    func registrationFlowLost(_ id: AccountID, now: MonotonicTime) {
+        guard let account = accounts[id], life == .running else { return }
+        account.flow = nil
+        guard case .registered = account.registration.state else { return }
+        counters.increment(.registrationFlowLost)
+        let policy = account.configuration.retryPolicy
+        guard policy.initial > .zero else { return }
+        timers.arm(.registration(id), at: now + backOff(policy, failures: 0))
     }
 
     func registrationDue(_ id: AccountID, now: MonotonicTime) {

@@ -12,7 +12,9 @@ final class Account {
     var digest: DigestClient
     /// Every address that the account's own server was located at: calls from there are trusted, challenges from there
     /// are answered.
-    private(set) var serverAddresses: [IPAddress] = []
+    private(set) var serverAddresses: [SocketAddress] = []
+    /// The connection over which the account is registered; nil: a datagram socket.
+    var flow: FlowID?
     /// Realms under which the server challenged us out of dialogs; in dialogs no other is answered (V-027).
     private(set) var realms: [String] = []
     /// Our address as the server sees it, if that is not our own (RFC 3581).
@@ -54,10 +56,17 @@ final class Account {
         return identity
     }
 
-    func isServer(_ address: IPAddress) -> Bool { serverAddresses.contains(address.unmapped) }
+    /// Whether this is the account's own server. A host is told by its address; on loopback, where many programs share
+    /// one, by the port too, except that a connection may come from any port.
+    func isServer(_ address: SocketAddress, _ transport: TransportProtocol) -> Bool {
+        let ip = address.ip.unmapped
+        return serverAddresses.contains {
+            $0.ip == ip && ($0.port == address.port || transport.isReliable || !ip.isLoopback)
+        }
+    }
 
-    func remember(server address: IPAddress) {
-        let address = address.unmapped
+    func remember(server address: SocketAddress) {
+        let address = SocketAddress(address.ip.unmapped, address.port)
         guard !serverAddresses.contains(address) else { return }
         if serverAddresses.count >= Self.memory { serverAddresses.removeFirst() }
         serverAddresses.append(address)

@@ -7,12 +7,12 @@ public enum AgentCounter: Int, CounterName {
     case callsOut, callsIn
     case directCallRefused, unansweredLimit, callLimit
     case mergedRequest, unknownDialog, lowSequence, methodNotAllowed, methodUnknown
-    case unsupportedScheme, unsupportedExtension, unsupportedMedia, notAcceptable, malformedDialogRequest
+    case unsupportedScheme, unsupportedExtension, unsupportedMedia, notAcceptable
     case overlappingInvite, glare
     case repeatedSuccess, extraFork, earlyDialogLimit
     case unmatchedACK, missingACK, missingAnswer
     case challengeIgnored, challengeRoundsExceeded
     case contactRewritten, bindingMissing
-    case strayResponse, misroutedResponse
+    case strayResponse, registrationFlowLost
     case ringLimitReached
 }

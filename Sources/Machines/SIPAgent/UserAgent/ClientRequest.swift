@@ -43,8 +43,8 @@ final class ClientRequest {
     let contact: ContactForm
     /// The flow of the dialog or registration, preferred where it leads to the target.
     var source: MessageSource?
-    /// Our From, and the Request-URI: what the dialogs of an INVITE are made of.
-    var local: NameAddress
+    /// Our From outside dialogs, and the Request-URI: what the dialogs of an INVITE are made of.
+    var local: NameAddress?
     var requestURI: URI
     /// The host of our From is that of our address, which is known when the target is.
     var fillsLocalHost = false
@@ -69,7 +69,7 @@ final class ClientRequest {
 
     init(
         _ purpose: RequestPurpose, account: AccountID?, method: Method, message: MessageBuilder, sequence: UInt32,
-        nextHop: URI, contact: ContactForm, local: NameAddress, requestURI: URI, source: MessageSource? = nil
+        nextHop: URI, contact: ContactForm, local: NameAddress? = nil, requestURI: URI, source: MessageSource? = nil
     ) {
         self.purpose = purpose
         self.account = account

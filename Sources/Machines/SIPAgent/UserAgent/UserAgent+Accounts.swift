@@ -44,7 +44,7 @@ extension UserAgent {
         guard all.count > 1 else { return all.first }
         let called = request.requestURI.sip?.user
         let to = request.to.uri.sip
-        let fromServer = all.filter { $0.isServer(source.remote.ip) }
+        let fromServer = all.filter { $0.isServer(source.remote, source.transport) }
         let candidates = fromServer.isEmpty ? all : fromServer
         return candidates.first {
             $0.contactUser == called && to?.user == called && to?.host == $0.configuration.addressOfRecord.host
@@ -53,9 +53,9 @@ extension UserAgent {
             ?? fromServer.first
     }
 
-    /// Whether `address` is an account's own server.
-    func isServer(_ address: IPAddress) -> Bool {
-        accountOrder.contains { accounts[$0]?.isServer(address) ?? false }
+    /// Whether a message came from an account's own server.
+    func isServer(_ source: MessageSource) -> Bool {
+        accountOrder.contains { accounts[$0]?.isServer(source.remote, source.transport) ?? false }
     }
 
     // MARK: Addresses of our own
@@ -63,14 +63,15 @@ extension UserAgent {
     /// Our Contact towards `target` (RFC 3261 §8.1.1.8); nil: no flow leads there.
     func contactURI(account: Account?, target: SignallingTarget) -> SIPURI? {
         let own = stack.localAddress(for: target)
-        let address = target.transport == .udp ? account?.publicAddress ?? own : own
+        let isServer = account?.isServer(target.address, target.transport) ?? false
+        let address = target.transport == .udp && isServer ? account?.publicAddress ?? own : own
         return address.map { contactURI(account: account, transport: target.transport, address: $0) }
     }
 
     /// Our Contact in a response to what came from `source`.
     func contactURI(account: Account?, source: MessageSource) -> SIPURI {
         var address = source.local
-        if source.transport == .udp, let account, account.isServer(source.remote.ip), let rewritten = account.publicAddress {
+        if source.transport == .udp, let account, account.isServer(source.remote, .udp), let rewritten = account.publicAddress {
             address = rewritten
         } else {
             let target = SignallingTarget(transport: source.transport, address: source.remote, name: nil, flow: source.flow)

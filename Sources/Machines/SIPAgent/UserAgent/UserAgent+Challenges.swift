@@ -12,7 +12,7 @@ extension UserAgent {
     /// proxies consume, for anyone else none.
     func addKnownCredentials(to request: ClientRequest) {
         guard let account = request.account.flatMap({ accounts[$0] }),
-            request.targets.allSatisfy({ account.isServer($0.address.ip) })
+            request.targets.allSatisfy({ account.isServer($0.address, $0.transport) })
         else { return }
         let isRegister = request.method == .register
         let fields = account.digest.preemptive(for: digestRequest(request), attempt: &request.attempt)
@@ -26,7 +26,7 @@ extension UserAgent {
     /// not to be answered, and `request.challengeFailure` says why.
     func answerChallenge(_ response: SIPMessage, _ request: ClientRequest, now: MonotonicTime) -> Bool {
         guard let account = request.account.flatMap({ accounts[$0] }), let target = request.target,
-            account.isServer(target.address.ip), isOwnRealm(response, request, account)
+            account.isServer(target.address, target.transport), isOwnRealm(response, request, account)
         else {
             counters.increment(.challengeIgnored)
             return false

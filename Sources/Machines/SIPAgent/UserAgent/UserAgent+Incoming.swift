@@ -8,6 +8,7 @@ import SIP
 extension UserAgent {
     /// The Allow of all we send.
     static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO"
+    private static let sipScheme = Array("sip:".utf8)
     private static let acceptedBodies = "application/sdp"
     private static let acceptedInfoBodies = "application/dtmf-relay, application/dtmf"
 
@@ -17,7 +18,8 @@ extension UserAgent {
             refuse(request, transaction, 503, now: now)
             return
         }
-        switch request.method {
+        let method = request.method
+        switch method {
         case .invite, .bye, .options, .info: break
         case .register, .prack, .update, .refer, .notify, .subscribe, .message, .publish:
             counters.increment(.methodNotAllowed)
@@ -29,33 +31,40 @@ extension UserAgent {
             refuse(request, transaction, 501, [(.allow, Self.allowedMethods)], now: now)
             return
         }
-        if case .other = request.requestURI {
+        if !hasKnownScheme(request) {
             counters.increment(.unsupportedScheme)
             refuse(request, transaction, 416, now: now)
             return
         }
-        if let tag = request.to.tag, !tag.isEmpty {
-            handleDialogRequest(request, tag, transaction, source, now: now)
+        if request.hasToTag, !request.toTagRange.isEmpty {
+            handleDialogRequest(request, method, transaction, source, now: now)
             return
         }
-        guard request.method == .invite || request.method == .options else {
+        guard method == .invite || method == .options else {
             counters.increment(.unknownDialog)
             refuse(request, transaction, 481, now: now)
             return
         }
         guard checkExtensions(request, transaction, now: now) else { return }
-        if request.method == .options {
+        if method == .options {
             answerOptions(request, transaction, now: now)
         } else if checkBody(request, transaction, now: now) {
             handleInitialInvite(request, transaction, source, now: now)
         }
     }
 
+    /// §8.2.2.1.
+    private func hasKnownScheme(_ request: SIPMessage) -> Bool {
+        if request.bytes(in: request.requestURIRange).starts(with: Self.sipScheme) { return true }
+        if case .other = request.requestURI { return false }
+        return true
+    }
+
     /// A request with a To tag: within a dialog, or 481 (§12.2.2).
     private func handleDialogRequest(
-        _ request: SIPMessage, _ tag: String, _ transaction: TransactionID, _ source: MessageSource, now: MonotonicTime
+        _ request: SIPMessage, _ method: Method, _ transaction: TransactionID, _ source: MessageSource, now: MonotonicTime
     ) {
-        let id = DialogID(callID: request.callID, localTag: tag, remoteTag: request.from.tag ?? "")
+        let id = DialogID(callID: request.callID, localTag: request.toTag, remoteTag: request.fromTag)
         guard let sessionID = dialogs[id], let session = sessions[sessionID] else {
             counters.increment(.unknownDialog)
             refuse(request, transaction, 481, now: now)
@@ -67,7 +76,7 @@ extension UserAgent {
             refuse(request, transaction, 500, now: now)
             return
         }
-        switch request.method {
+        switch method {
         case .bye: handleBye(request, transaction, session, id, now: now)
         case .invite:
             if checkBody(request, transaction, now: now) { handleReinvite(request, transaction, session, source, now: now) }
@@ -77,9 +86,9 @@ extension UserAgent {
     }
 
     private func acceptSequence(_ request: SIPMessage, _ id: DialogID, _ session: InviteSession) -> Bool {
-        if session.dialog?.id == id { return session.dialog?.accept(sequence: request.cseq.number) ?? true }
+        if session.dialog?.id == id { return session.dialog?.accept(sequence: request.cseqNumber) ?? true }
         guard let index = session.earlyDialogs.firstIndex(where: { $0.id == id }) else { return true }
-        return session.earlyDialogs[index].accept(sequence: request.cseq.number)
+        return session.earlyDialogs[index].accept(sequence: request.cseqNumber)
     }
 
     /// §8.2.2.3: what is required and not supported is answered 420; none is supported so far. Proxy-Require is for
@@ -112,6 +121,7 @@ extension UserAgent {
 
     private func isReadable(_ request: SIPMessage) -> Bool {
         for encoding in request.values(.contentEncoding) where encoding.trimmedASCII.lowercased() != "identity" { return false }
+        if request.first(.contentType) == Self.acceptedBodies { return true }
         guard let type = request.contentType else { return false }
         if type.isSDP { return true }
         if type.isMultipart { return request.body(ofType: "application", "sdp") != nil || !requiresBody(request) }
@@ -140,7 +150,7 @@ extension UserAgent {
     }
 
     /// A new tag where the request has none in To.
-    private func responseTag(_ request: SIPMessage) -> String? { request.to.tag == nil ? random.token(10) : nil }
+    private func responseTag(_ request: SIPMessage) -> String? { request.hasToTag ? nil : random.token(10) }
 
     /// A final answer without further consequence.
     func refuse(

@@ -37,7 +37,7 @@ extension UserAgent {
         case .success(let list):
             var targets = list.targets
             if let account = search.account.flatMap({ accounts[$0] }), isServerHost(search.hop, account) {
-                for target in targets { trust(target.address.ip, account) }
+                for target in targets { trust(target.address, account) }
             }
             if let source = search.source {
                 for index in targets.indices
@@ -57,9 +57,9 @@ extension UserAgent {
             || hop.host == configuration.addressOfRecord.host
     }
 
-    private func trust(_ address: IPAddress, _ account: Account) {
+    private func trust(_ address: SocketAddress, _ account: Account) {
         account.remember(server: address)
-        if !stack.exemptSources.contains(address) { stack.exemptSources.append(address) }
+        if !stack.exemptSources.contains(address.ip) { stack.exemptSources.append(address.ip) }
     }
 
     private func proceed(_ waiter: LocationWaiter, _ outcome: Result<[SignallingTarget], RequestFailure>, now: MonotonicTime) {

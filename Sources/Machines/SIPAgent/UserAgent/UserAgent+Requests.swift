@@ -67,7 +67,7 @@ extension UserAgent {
         request.fillsLocalHost = false
         var uri = contact
         uri.parameters.remove("transport")
-        var local = request.local
+        guard var local = request.local else { return }
         local.uri = .sip(uri)
         request.local = local
         request.message.set(.from, local.description)
@@ -149,15 +149,17 @@ extension UserAgent {
             handleTransactionFailure(transaction, failure, now: now)
         case .ended(let transaction):
             handleTransactionEnd(transaction, now: now)
-        case .flowClosed(let flow, let failure):
-            handleFlowClosed(flow, failure)
+        case .flowClosed(let flow, _):
+            handleFlowClosed(flow, now: now)
         case .listening(_, let transport, let address):
             emit(.listening(transport, address))
         }
     }
 
-    /// A re-INVITE in progress on that connection can only time out now, which must not end the session (B-020).
-    private func handleFlowClosed(_ flow: FlowID, _ failure: FlowFailure) {
+    /// A re-INVITE in progress on that connection can only time out now, which must not end the session (B-020). An
+    /// account that was registered over it cannot be reached any more, so it registers again soon.
+    private func handleFlowClosed(_ flow: FlowID, now: MonotonicTime) {
+        for id in accountOrder where accounts[id]?.flow == flow { registrationFlowLost(id, now: now) }
         for request in requests.values where request.source?.flow == flow || request.target?.flow == flow {
             request.lostFlow = true
             request.source = nil

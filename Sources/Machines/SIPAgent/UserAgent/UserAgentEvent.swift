@@ -42,9 +42,10 @@ public struct IncomingInvite: Sendable {
     public var account: AccountID?
     /// The INVITE. Its offer: `message.body(ofType: "application", "sdp")`; nil: the offer is ours to make.
     public var message: SIPMessage
-    /// Who calls, from the From header field.
-    public var remote: NameAddress
     public var source: MessageSource
+
+    /// Who calls, from the From header field.
+    public var remote: NameAddress { message.from }
 }
 
 /// How a session ended.

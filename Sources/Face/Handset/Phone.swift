@@ -74,9 +74,9 @@ public actor Phone {
             onAnswer: { [weak self] answer in self?.assumeIsolated { $0.receive(answer) } },
             onDeadline: { [weak self] in self?.assumeIsolated { $0.wake() } })
         self.world = world
-        let listeners =
-            settings.listeners.isEmpty ? [PhoneSettings.Listener(.udp, SocketAddress(.anyV4, 0))] : settings.listeners
-        listening = try world.listen(listeners)
+        let any = SocketAddress(.anyV4, 0)
+        let listeners: [PhoneSettings.Listener] = [.init(.udp, any), .init(.tcp, any)]
+        listening = try world.listen(settings.listeners.isEmpty ? listeners : settings.listeners)
     }
 
     private func mediaRuntime() -> MediaRuntime {

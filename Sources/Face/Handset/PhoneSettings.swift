@@ -20,7 +20,8 @@ public struct PhoneSettings: Sendable {
 
     /// Signalling, codecs and limits.
     public var core: PhoneConfiguration
-    /// Where to listen. Empty: UDP on any port of all IPv4 addresses, and TCP connections as they are needed.
+    /// Where to listen: a transport that an account uses must be among them, since Contact names it. Empty: UDP and TCP
+    /// on any port of all IPv4 addresses.
     public var listeners: [Listener]
     /// The address that media uses; nil: the first listener's, or the address of the route to the peer.
     public var mediaAddress: IPAddress?

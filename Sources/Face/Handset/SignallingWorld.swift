@@ -60,6 +60,7 @@ final class SignallingWorld {
         for listener in listeners {
             opened.append(.init(listener.transport, try driver.listen(listener.transport, at: listener.address)))
         }
+        driver.deliver()
         return opened
     }
 

@@ -52,7 +52,7 @@ public struct JitterBufferSettings: Sendable, Hashable {
     /// The share of packets that should be in time.
     public var punctuality = 0.98
     /// Delay above the aim that is left alone; more is taken out, 10 ms at a time, in silence.
-    public var tolerance = Interval.milliseconds(20)
+    public var tolerance = Interval.milliseconds(30)
     /// Packets held at most; a power of two.
     public var capacity = 64
 

@@ -46,6 +46,7 @@ extension PhoneCore {
             call.phase = .inviting
             let offer = call.negotiation.makeOffer(local: rtp, direction: call.wantedDirection).serialized()
             calls[id] = call
+            if let early = call.negotiation.offeredAudio { order(.configureStream(port, StreamConfiguration(early, isMuted: false))) }
             invite(id, call.account, target, offer, options, now: now)
         case .openingIncoming(let invite, let offer):
             ring(call, invite, offer, local: rtp, now: now)
@@ -122,15 +123,10 @@ extension PhoneCore {
         let isHeld = call.wantsHold || call.isHeldLocally
         let sends = audio.direction.sends && !isHeld
         let receives = audio.direction.receives && !isHeld
-        order(
-            .configureStream(
-                call.port,
-                StreamConfiguration(
-                    remote: audio.remote, remoteRTCP: audio.remoteRTCP, codec: NegotiatedCodec(audio.codec),
-                    receivable: audio.receivable.map(NegotiatedCodec.init), sendEventPayloadType: audio.sendEventPayloadType,
-                    sendEventClockRate: audio.sendEventClockRate, receiveEventPayloadTypes: audio.receiveEventPayloadTypes,
-                    comfortNoisePayloadTypes: audio.comfortNoisePayloadTypes, sends: sends, receives: receives,
-                    packetTime: audio.packetTime, multiplexesRTCP: audio.multiplexesRTCP, isMuted: call.isMuted)))
+        var configuration = StreamConfiguration(audio, isMuted: call.isMuted)
+        configuration.sends = sends
+        configuration.receives = receives
+        order(.configureStream(call.port, configuration))
         emit(
             .media(
                 call.id,
@@ -193,6 +189,19 @@ extension PhoneCore {
         guard let id = callOfSession[session], calls[id] != nil else { return }
         guard let (digit, milliseconds) = InfoDigit.read(contentType: contentType, body: body) else { return }
         emit(.digitReceived(id, digit, .info, milliseconds: milliseconds))
+    }
+}
+
+extension StreamConfiguration {
+    /// What was negotiated, in the words of the media engine.
+    init(_ audio: NegotiatedAudio, isMuted: Bool) {
+        self.init(
+            remote: audio.remote, remoteRTCP: audio.remoteRTCP, codec: NegotiatedCodec(audio.codec),
+            receivable: audio.receivable.map(NegotiatedCodec.init), sendEventPayloadType: audio.sendEventPayloadType,
+            sendEventClockRate: audio.sendEventClockRate, receiveEventPayloadTypes: audio.receiveEventPayloadTypes,
+            comfortNoisePayloadTypes: audio.comfortNoisePayloadTypes, sends: audio.direction.sends,
+            receives: audio.direction.receives, packetTime: audio.packetTime, multiplexesRTCP: audio.multiplexesRTCP,
+            isMuted: isMuted)
     }
 }
 

@@ -80,3 +80,24 @@ extension OfferAnswer {
             ?? (UInt8(35)...63).first(where: isFree)
     }
 }
+
+extension OfferAnswer {
+    /// What may arrive before the answer does: whoever offers must be ready to receive from then on (RFC 3264 §5.1). It
+    /// names no remote address, and nothing is sent by it. nil without a pending offer that has a codec.
+    public var offeredAudio: NegotiatedAudio? {
+        guard isOfferPending, let offer = ownOffer, offer.direction.receives else { return nil }
+        let codecs = offer.formats.filter { $0.kind == .codec }.map { format in
+            AudioFormat(
+                name: format.map.name.uppercased(), payloadType: format.payloadType, clockRate: format.map.clockRate,
+                channels: format.map.channels, parameters: format.parameters)
+        }
+        guard let first = codecs.first else { return nil }
+        var result = NegotiatedAudio(remote: nil, codec: first, direction: .recvonly)
+        result.receivable = codecs
+        result.receiveEventPayloadTypes = offer.formats.filter { $0.kind == .event }.map(\.payloadType)
+        result.comfortNoisePayloadTypes = offer.formats.filter { $0.kind == .comfortNoise }.map(\.payloadType)
+        if !offer.formats.contains(where: { $0.payloadType == 13 }) { result.comfortNoisePayloadTypes.append(13) }
+        result.packetTime = capabilities.packetTime
+        return result
+    }
+}

@@ -241,7 +241,9 @@ public final class SIPTransportDriver {
         }
     }
 
-    private func deliver() {
+    /// Hands over what waits for the end of the turn: after the listeners are opened, so that the machine knows them
+    /// before its first command.
+    public func deliver() {
         guard isOpen, !pending.isEmpty else { return }
         let inputs = pending
         pending = []

@@ -21,6 +21,7 @@ extension CommandEvent {
         case .ended: "ended"
         case .done: "done"
         case .error: "error"
+        case .binding: "binding"
         case .step: "step"
         }
     }
@@ -63,6 +64,8 @@ extension CommandEvent {
         case .done(let command, let reference): (reference ?? .none).object(("command", .string(command)))
         case .error(let command, let text, let reference):
             (reference ?? .none).object(("command", .string(command)), ("text", .string(text)))
+        case .binding(let user, let state, let contact, let expires):
+            .object(("user", .string(user)), ("state", .string(state)), ("contact", .string(contact)), ("expires", .count(expires)))
         case .step(let name, let text): .object(("step", .string(name)), ("text", .string(text)))
         }
     }

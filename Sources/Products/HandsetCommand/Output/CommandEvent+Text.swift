@@ -32,6 +32,8 @@ extension CommandEvent {
                 + ": \(cause.sentence) (\(cause.code))"
         case .done(let command, _): "\(command): done"
         case .error(let command, let text, _): "\(command): \(text)"
+        case .binding(let user, let state, let contact, let expires):
+            "\(user) \(state == "added" ? "is at" : "is no longer at") \(contact)" + (expires.map { ", for \($0) s" } ?? "")
         case .step(_, let text): text
         }
     }

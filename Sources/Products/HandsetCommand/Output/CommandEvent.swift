@@ -23,6 +23,8 @@ package enum CommandEvent: Sendable {
     /// The answer to a control line.
     case done(command: String, call: CallReference?)
     case error(command: String, text: String, call: CallReference?)
+    /// `serve`: a user can be reached at a contact (`added`), or no longer (`removed`).
+    case binding(user: String, state: String, contact: String, expires: Int?)
     /// A step of `demo`.
     case step(String, text: String)
 

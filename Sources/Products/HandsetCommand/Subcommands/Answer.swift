@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension HandsetCommand {
-    static func runAnswer(_ context: CommandContext) async throws(CommandFailure) -> ExitStatus {
-        throw .failed("answer is not wired yet.")
+    /// Waits for calls and answers them.
+    static func runAnswer(_ context: CommandContext) async throws -> ExitStatus {
+        let settings = try AnswerSettings(context.invocation)
+        let session = PhoneSession(context, media: try MediaSettings(context.invocation), incoming: .answer(settings))
+        try await session.open(try AccountSettings(context.invocation), maximumCalls: settings.maximumCalls)
+        return try status(await session.run())
     }
 }

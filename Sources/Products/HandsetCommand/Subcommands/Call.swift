@@ -1,7 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Handset
+import PhoneCore
+
 extension HandsetCommand {
-    static func runCall(_ context: CommandContext) async throws(CommandFailure) -> ExitStatus {
-        throw .failed("call is not wired yet.")
+    /// Places a call; ends when the other side or the duration does.
+    static func runCall(_ context: CommandContext) async throws -> ExitStatus {
+        let call = try CallSettings(context.invocation)
+        let session = PhoneSession(
+            context, media: try MediaSettings(context.invocation), incoming: .refuse(status: 486), call: call)
+        try await session.open(try AccountSettings(context.invocation), maximumCalls: 2)
+        do {
+            try await session.dialFirst(call.target)
+        } catch let error as PhoneError {
+            await session.phone?.stop()
+            throw CommandFailure.failed(error.reason)
+        }
+        let outcome = await session.run()
+        if case .interrupted = outcome, await session.establishedCalls == 0 {
+            throw CommandFailure.failed("The call was given up before it was answered.")
+        }
+        return try status(outcome)
     }
 }

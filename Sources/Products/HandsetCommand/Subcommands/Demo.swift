@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension HandsetCommand {
-    static func runDemo(_ context: CommandContext) async throws(CommandFailure) -> ExitStatus {
-        throw .failed("demo is not wired yet.")
+    /// The main job with nothing else needed.
+    static func runDemo(_ context: CommandContext) async throws -> ExitStatus {
+        let events = context.events
+        let demo = Demonstration(directory: context.invocation.value("--out") ?? "handset-demo") { step, text in
+            events.print(.step(step, text: text))
+        }
+        let report = try await demo.run()
+        return report.isGood ? .success : .failed
     }
 }

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import PhoneCore
+
 extension HandsetCommand {
-    static func runPhone(_ context: CommandContext) async throws(CommandFailure) -> ExitStatus {
-        throw .failed("phone is not wired yet.")
+    /// A plain interactive phone: one command a line. With `--control` the lines are JSON instead.
+    static func runPhone(_ context: CommandContext) async throws -> ExitStatus {
+        let session = PhoneSession(context, media: try MediaSettings(context.invocation), incoming: .show)
+        try await session.open(try AccountSettings(context.invocation), maximumCalls: 1000)
+        let keyboard = Task {
+            guard !context.invocation.has("--control") else { return }
+            LineOutput.standardOutput.write(PhoneLine.help)
+            for await line in StandardInput.lines() { await session.type(line) }
+            await session.finish(.completed)
+        }
+        defer { keyboard.cancel() }
+        return try status(await session.run())
     }
 }

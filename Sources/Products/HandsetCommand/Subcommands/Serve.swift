@@ -1,7 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Handset
+import SIPServer
+
 extension HandsetCommand {
-    static func runServe(_ context: CommandContext) async throws(CommandFailure) -> ExitStatus {
-        throw .failed("serve is not wired yet.")
+    /// Runs the embedded registrar and proxy until a signal comes.
+    static func runServe(_ context: CommandContext) async throws -> ExitStatus {
+        let options = try ServeSettings(context.invocation)
+        let domains = options.domains.isEmpty ? options.listeners.map { "\($0.address.ip)" } : options.domains
+        var configuration = ServerConfiguration(domains: domains)
+        configuration.users = options.users.map { ServerUser($0.name, password: $0.password) }
+        if options.users.isEmpty {
+            configuration.authenticatesRegistrations = false
+            configuration.authenticatesCalls = false
+        }
+        var settings = ServerSettings(
+            configuration: configuration, listeners: options.listeners.map { .init($0.transport, $0.address) })
+        if let trace = context.trace { settings.trace = { trace.write($0) } }
+        let events = context.events
+        let server = try await Server(settings) { event, _ in
+            if let event = CommandEvent(event) { events.print(event) }
+        }
+        for await _ in Interruption.stream() { break }
+        await server.stop()
+        return .success
+    }
+}
+
+extension CommandEvent {
+    /// What the server tells, as the command tells it.
+    init?(_ event: ServerEvent) {
+        switch event {
+        case .listening(let transport, let address):
+            self = .listening(transport: transport.rawValue, address: address.ip, port: address.port)
+        case .registered(let user, let contact, let expires, _): self = .binding(user: user, state: "added", contact: contact, expires: Int(expires))
+        case .unregistered(let user, let contact): self = .binding(user: user, state: "removed", contact: contact, expires: nil)
+        case .refused, .called: return nil
+        }
     }
 }

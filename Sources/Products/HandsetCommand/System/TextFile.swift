@@ -12,7 +12,7 @@ package enum TextFile {
     package static let limit = 1 << 20
 
     /// The octets of the file, or of standard input for `-`.
-    package static func read(_ path: String) throws(FileError) -> [UInt8] {
+    package static func read(_ path: String, limit: Int = TextFile.limit) throws(FileError) -> [UInt8] {
         let descriptor = path == "-" ? 0 : unsafe open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw FileError(path: path, doing: "read") }
         defer { if descriptor > 0 { close(descriptor) } }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From the command's option values to the face's settings, and from the face's events to the command's.
+
+import Essentials
+import Handset
+import PhoneCore
+import SDP
+import SIP
+import SIPAgent
+
+extension AccountSettings {
+    /// The phone that the options describe.
+    func phoneSettings(media: MediaSettings, maximumCalls: Int) throws(CommandFailure) -> PhoneSettings {
+        var core = PhoneConfiguration(maximumCalls: maximumCalls)
+        core.agent.maximumCalls = maximumCalls
+        core.agent.directCalls = acceptsDirectCalls ? .accept : .refuse
+        do {
+            core.audio = try AudioCapabilities.parse(media.codecs.joined(separator: ","))
+        } catch {
+            throw .usage("--codecs: \(error.reason).")
+        }
+        core.audio.packetTime = media.packetTime
+        // A phone that may answer over TCP listens there too; one that registers over TCP is reached by its connection.
+        let transport = transport ?? .udp
+        var listeners = [PhoneSettings.Listener(.udp, listen)]
+        if transport == .tcp || address == nil { listeners.append(.init(.tcp, listen)) }
+        return PhoneSettings(core: core, listeners: listeners, mediaPorts: rtpPorts, dnsServer: dnsServer)
+    }
+
+    /// The account that the options describe; nil for direct calls.
+    func account() throws(CommandFailure) -> AccountConfiguration? {
+        guard let address else { return nil }
+        let addressOfRecord = try Self.sipURI(address, "--account")
+        var credentials: [Credential] = []
+        if let password {
+            let user = authenticationUser ?? addressOfRecord.user ?? ""
+            credentials = [Credential(realm: nil, username: user, password: password)]
+        }
+        return AccountConfiguration(
+            addressOfRecord: addressOfRecord, registrar: try registrar.map { text throws(CommandFailure) in try Self.sipURI(text, "--registrar") },
+            proxy: try proxy.map { text throws(CommandFailure) in try Self.sipURI(text, "--proxy") }, credentials: credentials,
+            registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse)
+    }
+
+    private static func sipURI(_ text: String, _ option: String) throws(CommandFailure) -> SIPURI {
+        let lower = text.lowercased()
+        let uri = lower.hasPrefix("sip:") || lower.hasPrefix("sips:") ? text : "sip:" + text
+        guard let parsed = try? URI(uri), let sip = parsed.sip else {
+            throw .usage("\(option) takes a SIP URI, not \"\(text.printable)\".")
+        }
+        return sip
+    }
+}
+
+extension MediaSettings.DTMFMethod {
+    var phoneMethod: DigitMethod {
+        switch self {
+        case .auto: .auto
+        case .rfc4733: .rfc4733
+        case .info: .info
+        case .inBand: .inband
+        }
+    }
+}
+
+extension CommandEvent.Registration {
+    /// The state as the command tells it.
+    init(_ state: RegistrationState, phone: String? = nil) {
+        switch state {
+        case .registered(_, let expires, let status, let reason):
+            self.init(state.name, status: status, reason: reason, expires: expires, phone: phone)
+        case .refused(let cause), .failed(let cause, _):
+            self.init(state.name, status: cause.status, reason: cause.sentence, phone: phone)
+        case .registering, .unregistering, .unregistered: self.init(state.name, phone: phone)
+        }
+    }
+}
+
+extension TraceWriter {
+    /// Writes a message of the face's trace.
+    func write(_ record: TraceRecord) {
+        write(
+            record.direction == .sent ? .sent : .received, record.transport, local: record.local, remote: record.remote,
+            message: record.message.utf8, at: record.time)
+    }
+}
+
+extension CommandLog.Level {
+    /// The face's level from which on records are made.
+    var phoneLevel: LogSettings.Level {
+        switch self {
+        case .off, .error: .error
+        case .warning: .warning
+        case .info: .info
+        case .debug: .debug
+        }
+    }
+}
+
+extension CommandLog {
+    /// Writes a record of the face.
+    func callAsFunction(_ record: LogSettings.Record) {
+        let level: Level =
+            switch record.level {
+            case .debug: .debug
+            case .info, .notice: .info
+            case .warning: .warning
+            case .error: .error
+            }
+        self(level, "\(record.message) " + record.metadata.map { "\($0.name)=\($0.value)" }.joined(separator: " "))
+    }
+}

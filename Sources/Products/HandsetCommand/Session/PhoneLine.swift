@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a person types to `handset phone`.
+
+import PhoneCore
+
+/// One typed line as a control command.
+enum PhoneLine {
+    static let help = """
+        call NUMBER|URI   answer   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   quit
+        A number after a command names the call: hold 2. Without one the newest call is meant.
+        """
+
+    /// Reads a line; nil for an empty one.
+    static func parse(_ line: String) -> Result<ControlCommand, ControlCommand.Failure>? {
+        let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
+        guard let name = words.first?.lowercased() else { return nil }
+        let rest = Array(words.dropFirst())
+        func command(_ action: ControlCommand.Action, call: String? = rest.first) -> Result<ControlCommand, ControlCommand.Failure> {
+            .success(ControlCommand(action, name: name, call: call))
+        }
+        switch name {
+        case "call", "c", "dial":
+            guard let target = rest.first else { return .failure(.init(command: name, text: "call whom?")) }
+            return command(.call(target), call: nil)
+        case "answer", "a": return command(.answer)
+        case "reject": return command(.reject(status: rest.first.flatMap(Int.init) ?? 486), call: rest.dropFirst().first)
+        case "hangup", "h", "bye": return command(.hangUp)
+        case "hold": return command(.hold)
+        case "resume": return command(.resume)
+        case "mute": return command(.mute)
+        case "unmute": return command(.unmute)
+        case "dtmf":
+            guard let digits = rest.first?.uppercased(), digits.allSatisfy({ "0123456789*#ABCD,".contains($0) }) else {
+                return .failure(.init(command: name, text: "digits are 0-9 * # A-D and a comma for a pause"))
+            }
+            return command(.dtmf(digits), call: rest.dropFirst().first)
+        case "quality", "q": return command(.statistics)
+        case "quit", "exit": return command(.quit, call: nil)
+        default: return .failure(.init(command: name, text: "there is no command \"\(name)\".\n\(help)"))
+        }
+    }
+}
+
+extension PhoneSession {
+    /// Carries out a typed line.
+    func type(_ line: String) {
+        if let command = PhoneLine.parse(line) { obey(command) }
+    }
+}

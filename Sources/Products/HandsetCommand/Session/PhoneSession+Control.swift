@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Control lines: each is answered by an event `done` or `error`.
+
+import Handset
+import PhoneCore
+
+extension PhoneSession {
+    /// Carries out one line of `--control`.
+    func obey(_ line: Result<ControlCommand, ControlCommand.Failure>) {
+        switch line {
+        case .failure(let failure):
+            context.events.print(.error(command: failure.command, text: failure.text, call: nil))
+        case .success(let command):
+            let id = target(command)
+            do {
+                try carryOut(command, id)
+                context.events.print(.done(command: command.name, call: id.flatMap(reference)))
+            } catch let error as PhoneError {
+                context.events.print(.error(command: command.name, text: error.reason, call: id.flatMap(reference)))
+            } catch {
+                context.events.print(.error(command: command.name, text: "\(error)", call: id.flatMap(reference)))
+            }
+        }
+    }
+
+    /// The call that a command means: the one named, else the newest.
+    private func target(_ command: ControlCommand) -> CallID? {
+        if let name = command.call { return shown.first { "\($0.value.number)" == name }?.key }
+        return shown.max { $0.value.number < $1.value.number }?.key
+    }
+
+    private func carryOut(_ command: ControlCommand, _ id: CallID?) throws {
+        guard let phone else { return }
+        switch command.action {
+        case .quit: return finish(.completed)
+        case .call(let dialled): return try dial(dialled, phone)
+        case .transfer, .attended: throw PhoneError(.wrongState, "Transfer comes with a later version.")
+        default: break
+        }
+        guard let id else { throw PhoneError(.noSuchCall, "There is no such call.") }
+        try phone.assumeIsolated { phone in
+            switch command.action {
+            case .hold: try phone.hold(id)
+            case .resume: try phone.resume(id)
+            case .mute: try phone.setMuted(id, true)
+            case .unmute: try phone.setMuted(id, false)
+            case .dtmf(let digits): try phone.sendDigits(digits, on: id, method: media.dtmfMethod.phoneMethod)
+            case .answer: try phone.answer(id)
+            case .reject(let status): try phone.reject(id, status: status)
+            case .hangUp: phone.hangUp(id)
+            case .statistics: try phone.requestStatistics(id)
+            case .quit, .call, .transfer, .attended: break
+            }
+        }
+    }
+
+    /// Places a call; its first event takes it into the books.
+    func dial(_ dialled: String, _ phone: Phone) throws {
+        let options = CallOptions(headers: (call?.headers ?? []).map { .init($0.name, $0.value) })
+        dialling = dialled
+        _ = try phone.assumeIsolated { [account] in try $0.call(from: account, to: dialled, options: options) }
+    }
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the media options do with a call: files played and recorded, echo, digits, duration, statistics.
+
+import Essentials
+import Handset
+import Media
+import PhoneCore
+
+extension PhoneSession {
+    /// The call's media is there, or changed. Files start with the first media.
+    func mediaChanged(_ id: CallID, _ change: CallMedia, _ phone: Phone) {
+        guard let reference = reference(id), let call = shown[id] else { return }
+        let direction =
+            change.sends ? (change.receives ? "sendrecv" : "sendonly") : (change.receives ? "recvonly" : "inactive")
+        context.events.print(
+            .media(
+                reference,
+                .init(
+                    codec: change.codec.name, direction: direction, local: change.local, remote: change.remote,
+                    secured: change.isSecured)))
+        guard !call.hasMedia else { return }
+        shown[id]?.hasMedia = true
+        if let player = phone.assumeIsolated({ phone in startFiles(id, change.port, call.number, phone) }), let path = media.playFile {
+            shown[id]?.player = player
+            playedFiles[player] = (id, path)
+        }
+    }
+
+    /// Opens what the options ask for; gives the player.
+    private func startFiles(_ id: CallID, _ port: PortID, _ number: Int, _ phone: isolated Phone) -> PortID? {
+        var result: PortID?
+        let isNumbered = if case .answer(let settings) = incoming { settings.calls != 1 } else { false }
+        var echoes = false
+        if case .answer(let settings) = incoming { echoes = settings.echoes }
+        if let path = media.recordFile {
+            let recorder = phone.makePort()
+            let file = isNumbered ? MediaSettings.numbered(path, number) : path
+            phone.order(.openRecorder(recorder, path: file))
+            phone.order(.connect(from: port, to: recorder))
+            phone.noteCompanion(recorder, of: id)
+        }
+        if let path = media.playFile {
+            let player = phone.makePort()
+            phone.order(.openPlayer(player, path: path, loops: media.loops))
+            phone.order(.connect(from: player, to: port))
+            phone.order(.startPlayer(player))
+            phone.noteCompanion(player, of: id)
+            result = player
+        }
+        if echoes {
+            let echo = phone.makePort()
+            phone.order(.openEcho(echo))
+            phone.order(.connect(from: port, to: echo))
+            phone.order(.connect(from: echo, to: port))
+            phone.noteCompanion(echo, of: id)
+        }
+        return result
+    }
+
+    /// News of a player or recorder.
+    func portEvent(_ event: MediaEvent, _ phone: Phone) {
+        switch event {
+        case .playbackStarted(let port):
+            if let (id, path) = playedFiles[port], let reference = reference(id) {
+                context.events.print(.playback(reference, state: "started", file: path))
+            }
+        case .playbackFinished(let port):
+            guard let (id, path) = playedFiles[port], let reference = reference(id) else { return }
+            context.events.print(.playback(reference, state: "finished", file: path))
+            if call?.hangsUpAfterPlay == true { phone.assumeIsolated { $0.hangUp(id) } }
+        case .fileFailed(let port, let reason):
+            let id = playedFiles[port]?.call
+            context.events.print(.warning(code: "media.file.failed", text: reason, call: id.flatMap(reference)))
+            // A call that cannot say what it was made for is of no use.
+            if call != nil { finish(.failed(reason)) }
+        default: break
+        }
+    }
+
+    /// What follows once a call is established.
+    func established(_ id: CallID, _ phone: Phone) {
+        if let digits = call?.digits {
+            do {
+                try phone.assumeIsolated { try $0.sendDigits(digits, on: id, method: media.dtmfMethod.phoneMethod) }
+            } catch {
+                context.events.print(.warning(code: "dtmf.not-sent", text: "\(error)", call: reference(id)))
+            }
+        }
+        var duration = call?.duration
+        if case .answer(let settings) = incoming { duration = settings.duration }
+        if let duration {
+            loop.schedule(at: loop.now + duration) { phone.assumeIsolated { $0.hangUp(id) } }
+        }
+        if let every = media.statisticsEvery { scheduleStatistics(id, every, phone) }
+    }
+
+    private func scheduleStatistics(_ id: CallID, _ every: Interval, _ phone: Phone) {
+        loop.schedule(at: loop.now + every) { [weak self] in
+            self?.assumeIsolated { session in
+                guard session.shown[id] != nil else { return }
+                guard (try? phone.assumeIsolated({ try $0.requestStatistics(id) })) != nil else { return }
+                session.scheduleStatistics(id, every, phone)
+            }
+        }
+    }
+}

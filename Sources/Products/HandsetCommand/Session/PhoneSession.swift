@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One phone run by the command: prints its events, does what the options say, obeys control lines. It runs on the phone's
+// loop, so an event costs no hop.
+
+import Essentials
+import Handset
+import Media
+import Networking
+import PhoneCore
+import SIPAgent
+
+/// Runs a `Phone` for `register`, `call`, `answer` and `phone`.
+actor PhoneSession {
+    /// What is done with calls that come in.
+    enum Incoming: Sendable {
+        /// `call` and `register` take none.
+        case refuse(status: Int)
+        case answer(AnswerSettings)
+        /// A person decides.
+        case show
+    }
+
+    /// One call as the command shows it.
+    struct Shown {
+        var number: Int
+        var direction: CallDirection
+        var remote: String
+        var isEstablished = false
+        var hasMedia = false
+        var player: PortID?
+    }
+
+    nonisolated let loop: EventLoop
+    nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe loop.asUnownedSerialExecutor() }
+    nonisolated let context: CommandContext
+    nonisolated let media: MediaSettings
+    nonisolated let incoming: Incoming
+    let call: CallSettings?
+    var phone: Phone?
+    var account: Account?
+    private var accountName = ""
+    var shown: [CallID: Shown] = [:]
+    var playedFiles: [PortID: (call: CallID, path: String)] = [:]
+    /// What was dialled last, for the call whose first event is about to come.
+    var dialling = ""
+    private var callNumber = 0
+    private(set) var endedCalls = 0
+    private(set) var establishedCalls = 0
+    /// Why the last call that never was established failed.
+    private(set) var lastFailure: Cause?
+    private(set) var registrationState: RegistrationState?
+    private let finished = AsyncStream<Outcome>.makeStream()
+    private var isFinished = false
+
+    /// How the session ended.
+    enum Outcome: Sendable {
+        case completed
+        case failed(String)
+        case interrupted
+    }
+
+    init(_ context: CommandContext, media: MediaSettings, incoming: Incoming, call: CallSettings? = nil, loop: EventLoop = .shared) {
+        self.context = context
+        self.media = media
+        self.incoming = incoming
+        self.call = call
+        self.loop = loop
+    }
+
+    // MARK: Life
+
+    /// Opens the phone and adds the account, if one is given.
+    func open(_ settings: AccountSettings, maximumCalls: Int) async throws {
+        let trace = context.trace
+        let log = context.log
+        var phoneSettings = try settings.phoneSettings(media: media, maximumCalls: maximumCalls)
+        phoneSettings.loop = loop
+        if let trace { phoneSettings.trace = { trace.write($0) } }
+        phoneSettings.log = LogSettings(level: log.level.phoneLevel, includesMessages: false) { log($0) }
+        let phone = try await Phone(phoneSettings) { [weak self] phone, event, now in
+            self?.assumeIsolated { $0.handle(event, phone, now) }
+        }
+        self.phone = phone
+        guard let configuration = try settings.account() else { return }
+        accountName = "\(configuration.addressOfRecord)"
+        account = try await phone.addAccount(configuration)
+    }
+
+    /// Places the call of `handset call`.
+    func dialFirst(_ target: String) throws {
+        guard let phone else { return }
+        try dial(target, phone)
+    }
+
+    /// Waits for the end: `finish`, a signal, or the end of the control program's wishes; then closes the phone.
+    func run() async -> Outcome {
+        let signals = Task { [weak self] in
+            for await _ in Interruption.stream() { await self?.finish(.interrupted) }
+        }
+        let control = Task { [weak self] in
+            guard let self else { return }
+            for await line in self.context.controlLines() { await self.obey(line) }
+        }
+        var outcome = Outcome.completed
+        for await end in finished.stream {
+            outcome = end
+            break
+        }
+        signals.cancel()
+        control.cancel()
+        await close()
+        return outcome
+    }
+
+    /// Ends the session; the first outcome counts.
+    func finish(_ outcome: Outcome) {
+        guard !isFinished else { return }
+        isFinished = true
+        finished.continuation.yield(outcome)
+    }
+
+    /// Hangs up, unregisters, finishes the files; the contract allows two seconds.
+    private func close() async {
+        guard let phone else { return }
+        let limit = Task {
+            try? await Task.sleep(for: .milliseconds(1500))
+            if !Task.isCancelled { await phone.abandon() }
+        }
+        await phone.stop()
+        limit.cancel()
+    }
+
+    // MARK: Events
+
+    func handle(_ event: PhoneEvent, _ phone: Phone, _ now: MonotonicTime) {
+        switch event {
+        case .listening(let transport, let address):
+            context.events.print(.listening(transport: transport.rawValue, address: address.ip, port: address.port))
+        case .registration(let id, let state): registration(id, state)
+        case .incomingCall(let id, let call): incomingCall(id, call, phone)
+        case .callState(let id, let state, let status, let reason): callState(id, state, status, reason, phone)
+        case .media(let id, let media): mediaChanged(id, media, phone)
+        case .hold(let id, let side, let isHeld):
+            guard let reference = reference(id) else { return }
+            context.events.print(.hold(reference, by: side.rawValue, state: isHeld ? "held" : "resumed"))
+        case .holdFailed(let id, let cause), .digitFailed(let id, let cause): warn(id, cause)
+        case .digitReceived(let id, let digit, let method, let milliseconds):
+            printDigit(id, "received", digit, method, milliseconds)
+        case .digitSent(let id, let digit, let method, let milliseconds): printDigit(id, "sent", digit, method, milliseconds)
+        case .statistics(let id, let statistics, let isFinal): printStatistics(id, statistics, isFinal)
+        case .ended(let id, let end): callEnded(id, end, phone)
+        case .port(let event): portEvent(event, phone)
+        case .warning(let id, let cause): warn(id, cause)
+        case .mediaSource, .stopped: break
+        }
+    }
+
+    private func registration(_ id: AccountID, _ state: RegistrationState) {
+        registrationState = state
+        printRegistration(accountName, state)
+        // Without a registration nobody can reach `register` and `answer`: a refused password is not tried again.
+        let isNeeded = [.register, .answer].contains(context.invocation.subcommand)
+        if isNeeded, case .refused(let cause) = state { finish(.failed(cause.sentence)) }
+        if context.invocation.has("--once") {
+            switch state {
+            case .registered: finish(.completed)
+            case .refused(let cause), .failed(let cause, _): finish(.failed(cause.sentence))
+            case .registering, .unregistering, .unregistered: break
+            }
+        }
+    }
+
+    private func incomingCall(_ id: CallID, _ call: IncomingCall, _ phone: Phone) {
+        let name = call.displayName.map { "\"\($0)\" " } ?? ""
+        add(id, .incoming, remote: "\(name)<\(call.remote)>")
+        switch incoming {
+        case .refuse(let status): try? phone.assumeIsolated { phone in try phone.reject(id, status: status) }
+        case .show: break
+        case .answer(let settings):
+            if settings.delay > .zero {
+                loop.schedule(at: loop.now + settings.delay) { [weak self] in self?.assumeIsolated { $0.decide(id, settings, phone) } }
+            } else {
+                decide(id, settings, phone)
+            }
+        }
+    }
+
+    private func decide(_ id: CallID, _ settings: AnswerSettings, _ phone: Phone) {
+        phone.assumeIsolated { phone in
+            if let status = settings.status { try? phone.reject(id, status: status) } else { try? phone.answer(id) }
+        }
+    }
+
+    private func callState(_ id: CallID, _ state: CallState, _ status: Int, _ reason: String, _ phone: Phone) {
+        if state == .calling, shown[id] == nil { add(id, .outgoing, remote: dialling) }
+        guard let call = shown[id], let reference = reference(id) else { return }
+        context.events.print(
+            .call(
+                reference,
+                .init(
+                    direction: call.direction.rawValue, state: state.rawValue, status: status > 0 ? status : nil,
+                    reason: reason.isEmpty ? nil : reason, remote: call.remote)))
+        guard state == .confirmed, !call.isEstablished else { return }
+        shown[id]?.isEstablished = true
+        establishedCalls += 1
+        established(id, phone)
+    }
+
+    private func callEnded(_ id: CallID, _ end: CallEnd, _ phone: Phone) {
+        guard let reference = reference(id) else { return }
+        context.events.print(.ended(reference, end.cause, duration: end.wasEstablished ? end.duration : nil))
+        endedCalls += 1
+        if !end.wasEstablished { lastFailure = end.cause }
+        if call != nil {
+            finish(end.wasEstablished ? .completed : .failed(end.cause.sentence))
+        } else if case .answer(let settings) = incoming, let calls = settings.calls, endedCalls >= calls {
+            let isRefusal = settings.status != nil
+            finish(establishedCalls > 0 || isRefusal ? .completed : .failed(end.cause.sentence))
+        }
+    }
+
+    // MARK: Books
+
+    /// Takes a call into the books.
+    func add(_ id: CallID, _ direction: CallDirection, remote: String) {
+        callNumber += 1
+        shown[id] = Shown(number: callNumber, direction: direction, remote: remote)
+    }
+
+    func reference(_ id: CallID) -> CommandEvent.CallReference? { shown[id].map { .init("\($0.number)") } }
+
+    func warn(_ id: CallID?, _ cause: Cause) {
+        context.events.print(.warning(code: cause.code, text: cause.sentence, call: id.flatMap(reference)))
+    }
+
+    private func printDigit(_ id: CallID, _ direction: String, _ digit: Character, _ method: DigitMethod, _ milliseconds: Int) {
+        guard let reference = reference(id) else { return }
+        context.events.print(
+            .dtmf(reference, .init(direction: direction, digit: digit, method: method.rawValue, milliseconds: milliseconds)))
+    }
+
+    private func printStatistics(_ id: CallID, _ statistics: StreamStatistics, _ isFinal: Bool) {
+        guard let reference = reference(id) else { return }
+        if media.statisticsEvery != nil || !isFinal { context.events.print(.statistics(reference, statistics)) }
+        if isFinal { shown[id] = nil }
+    }
+
+    private func printRegistration(_ account: String, _ state: RegistrationState) {
+        context.events.print(.registration(account, .init(state)))
+    }
+}

@@ -1,0 +1,184 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A pjsip phone (PyPI pjsua2-python) driven by lines on standard input; tells events as JSON lines on standard output.
+
+Commands: call URI | answer [STATUS] | hold | resume | dtmf DIGITS | hangup | quit
+Events:   ready, registration, incoming, call (state, status), media (active, codec), dtmf (digit), error
+
+pjsip is GPL: it is an installed test peer only, never part of Handset."""
+import argparse
+import gc
+import json
+import os
+import queue
+import sys
+import threading
+import time
+
+import pjsua2 as pj
+
+arguments = argparse.ArgumentParser()
+arguments.add_argument("--port", type=int, required=True)
+arguments.add_argument("--rtp-port", type=int, required=True)
+arguments.add_argument("--user", required=True)
+arguments.add_argument("--domain")
+arguments.add_argument("--password", default="")
+arguments.add_argument("--server", help="sip:HOST:PORT to register at; none: no registration")
+arguments.add_argument("--transport", default="udp", choices=["udp", "tcp"])
+arguments.add_argument("--play")
+arguments.add_argument("--record")
+arguments.add_argument("--auto-answer", type=int, default=0, help="answer every call with this status")
+options = arguments.parse_args()
+
+calls = []
+players = {}
+
+
+def tell(event, **fields):
+    print(json.dumps({"event": event, **fields}), flush=True)
+
+
+class Call(pj.Call):
+    def onCallState(self, _):
+        info = self.getInfo()
+        tell("call", state=info.stateText, status=info.lastStatusCode, reason=info.lastReason)
+        if info.state == pj.PJSIP_INV_STATE_DISCONNECTED and self in calls:
+            calls.remove(self)
+            finished.append(self)  # destroying it here would abort: its callback is running
+
+    def onCallMediaState(self, _):
+        try:
+            self.join()
+        except pj.Error as error:
+            tell("error", text=str(error))
+
+    def join(self):
+        info = self.getInfo()  # kept: its media list dangles once it is collected
+        for index, media in enumerate(info.media):
+            if media.type != pj.PJMEDIA_TYPE_AUDIO:
+                continue
+            active = media.status == pj.PJSUA_CALL_MEDIA_ACTIVE
+            held = media.status == pj.PJSUA_CALL_MEDIA_REMOTE_HOLD
+            tell("media", active=active, remoteHold=held, status=int(media.status))
+            if not active:
+                continue
+            audio = self.getAudioMedia(index)
+            if options.play:
+                if "player" not in players:
+                    players["player"] = pj.AudioMediaPlayer()
+                    players["player"].createPlayer(options.play, pj.PJMEDIA_FILE_NO_LOOP)
+                players["player"].startTransmit(audio)
+            if options.record:
+                if "recorder" not in players:
+                    players["recorder"] = pj.AudioMediaRecorder()
+                    players["recorder"].createRecorder(options.record)
+                audio.startTransmit(players["recorder"])
+
+    def onDtmfDigit(self, parameters):
+        tell("dtmf", digit=parameters.digit)
+
+
+class Account(pj.Account):
+    def onRegState(self, parameters):
+        tell("registration", status=parameters.code, reason=parameters.reason)
+
+    def onIncomingCall(self, parameters):
+        call = Call(self, parameters.callId)
+        calls.append(call)
+        tell("incoming", remote=call.getInfo().remoteUri)
+        if options.auto_answer:
+            answer(call, options.auto_answer)
+
+
+def answer(call, status):
+    parameters = pj.CallOpParam(True)
+    parameters.statusCode = status
+    call.answer(parameters)
+
+
+finished = []
+endpoint = pj.Endpoint()
+endpoint.libCreate()
+configuration = pj.EpConfig()
+configuration.logConfig.level = 0
+configuration.logConfig.consoleLevel = 0
+configuration.medConfig.noVad = True
+configuration.medConfig.clockRate = 8000
+configuration.uaConfig.threadCnt = 1
+endpoint.libInit(configuration)
+endpoint.audDevManager().setNullDev()
+transport = pj.TransportConfig()
+transport.port = options.port
+transport.boundAddress = "127.0.0.1"
+transport.publicAddress = "127.0.0.1"
+kind = pj.PJSIP_TRANSPORT_TCP if options.transport == "tcp" else pj.PJSIP_TRANSPORT_UDP
+transport_id = endpoint.transportCreate(kind, transport)
+endpoint.libStart()
+for codec in endpoint.codecEnum2():
+    endpoint.codecSetPriority(codec.codecId, 255 if codec.codecId.startswith("PCM") else 0)
+account_configuration = pj.AccountConfig()
+account_configuration.mediaConfig.transportConfig.boundAddress = "127.0.0.1"
+account_configuration.mediaConfig.transportConfig.publicAddress = "127.0.0.1"
+account_configuration.mediaConfig.transportConfig.port = options.rtp_port
+if options.server:
+    account_configuration.idUri = f"sip:{options.user}@{options.domain}"
+    server = options.server + (";transport=tcp" if options.transport == "tcp" else "")
+    account_configuration.regConfig.registrarUri = f"sip:{options.domain}"
+    account_configuration.sipConfig.proxies.append(server + ";lr")
+    account_configuration.sipConfig.authCreds.append(pj.AuthCredInfo("digest", "*", options.user, 0, options.password))
+else:
+    account_configuration.idUri = f"sip:{options.user}@127.0.0.1:{options.port}"
+    account_configuration.sipConfig.transportId = transport_id
+account = Account()
+account.create(account_configuration, True)
+tell("ready", version=endpoint.libVersion().full)
+
+lines = queue.Queue()
+
+
+def read():
+    for line in sys.stdin:
+        lines.put(line)
+    lines.put("quit")
+
+
+threading.Thread(target=read, daemon=True).start()
+while True:
+    try:
+        line = lines.get(timeout=60)
+    except queue.Empty:
+        continue
+    words = line.split()
+    if not words:
+        continue
+    command, rest = words[0], words[1:]
+    try:
+        call = calls[-1] if calls else None
+        if command == "call":
+            call = Call(account)
+            calls.append(call)
+            call.makeCall(rest[0], pj.CallOpParam(True))
+        elif command == "answer":
+            answer(call, int(rest[0]) if rest else 200)
+        elif command == "hold":
+            call.setHold(pj.CallOpParam(True))
+        elif command == "resume":
+            parameters = pj.CallOpParam(True)
+            parameters.opt.flag = pj.PJSUA_CALL_UNHOLD
+            call.reinvite(parameters)
+        elif command == "dtmf":
+            call.dialDtmf(rest[0])
+        elif command == "hangup":
+            call.hangup(pj.CallOpParam(True))
+        elif command == "quit":
+            break
+        else:
+            tell("error", text=f"unknown command {command}")
+    except Exception as error:  # whatever goes wrong is told to the test
+        tell("error", text=f"{command}: {error}")
+endpoint.hangupAllCalls()
+time.sleep(0.5)
+players.clear()
+gc.collect()
+sys.stdout.flush()
+os._exit(0)  # a Call that outlives its call aborts in its destructor, so leave without running destructors

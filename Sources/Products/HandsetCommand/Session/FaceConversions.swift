@@ -31,25 +31,15 @@ extension AccountSettings {
     /// The account that the options describe; nil for direct calls.
     func account() throws(CommandFailure) -> AccountConfiguration? {
         guard let address else { return nil }
-        let addressOfRecord = try Self.sipURI(address, "--account")
+        guard let addressOfRecord = address.sip else { throw .usage("--account takes a SIP URI.") }
         var credentials: [Credential] = []
         if let password {
             let user = authenticationUser ?? addressOfRecord.user ?? ""
             credentials = [Credential(realm: nil, username: user, password: password)]
         }
         return AccountConfiguration(
-            addressOfRecord: addressOfRecord, registrar: try registrar.map { text throws(CommandFailure) in try Self.sipURI(text, "--registrar") },
-            proxy: try proxy.map { text throws(CommandFailure) in try Self.sipURI(text, "--proxy") }, credentials: credentials,
+            addressOfRecord: addressOfRecord, registrar: registrar?.sip, proxy: proxy?.sip, credentials: credentials,
             registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse)
-    }
-
-    private static func sipURI(_ text: String, _ option: String) throws(CommandFailure) -> SIPURI {
-        let lower = text.lowercased()
-        let uri = lower.hasPrefix("sip:") || lower.hasPrefix("sips:") ? text : "sip:" + text
-        guard let parsed = try? URI(uri), let sip = parsed.sip else {
-            throw .usage("\(option) takes a SIP URI, not \"\(text.printable)\".")
-        }
-        return sip
     }
 }
 

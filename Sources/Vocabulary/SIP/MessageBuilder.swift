@@ -19,6 +19,8 @@ public struct MessageBuilder: Sendable {
     /// nil for a response.
     private var request: Method?
 
+    private static let statusLineStart: [UInt8] = [0x53, 0x49, 0x50, 0x2f, 0x32, 0x2e, 0x30, 0x20]
+
     /// A request with no fields yet.
     public init(request method: Method, uri: URI) {
         reserve()
@@ -29,8 +31,15 @@ public struct MessageBuilder: Sendable {
     /// A response with no fields yet. A status outside 100...699 is 500.
     public init(status: Int, reason: String? = nil) {
         reserve()
-        let status = (100..<700).contains(status) ? status : 500
-        startLine = write("SIP/2.0 \(status) \(reason ?? defaultReasonPhrase(status))")
+        let code = UInt8(clamping: ((100..<700).contains(status) ? status : 500) / 100)
+        let rest = (100..<700).contains(status) ? status % 100 : 0
+        text.append(contentsOf: Self.statusLineStart)
+        text.append(0x30 &+ code)
+        text.append(0x30 &+ UInt8(clamping: rest / 10))
+        text.append(0x30 &+ UInt8(clamping: rest % 10))
+        text.append(0x20)
+        _ = write(reason ?? defaultReasonPhrase(status))
+        startLine = ByteRange(0, text.count)
     }
 
     /// Everything of `message` but its Content-Length, which is counted anew; folds become one space.
@@ -129,13 +138,19 @@ public struct MessageBuilder: Sendable {
         let slice = range.slice(message.bytes)
         if isFolded { text.append(contentsOf: Text.unfolded(slice)) } else { text.append(contentsOf: slice) }
         // Only a message that was refused can hold a bare CR or LF; it is not to travel on.
-        blankLineEnds(start)
+        if message.index.problem != nil { blankLineEnds(start) }
         return ByteRange(start, text.count)
+    }
+
+    /// Copies the field at a place of the index, counted from 1; 0 is none.
+    mutating func copy(_ place: UInt16, of message: SIPMessage) {
+        let index = Int(place) &- 1
+        if message.index.slots.indices.contains(index) { copy(message.index.slots[index], of: message) }
     }
 
     /// Adds To with a tag if it has none.
     mutating func copyTo(of message: SIPMessage, tag: String?) {
-        copy(.to, of: message)
+        copy(message.index.toSlot, of: message)
         guard let tag, !message.hasToTag, let last = fields.indices.last, fields[last].id == .to else { return }
         text.append(contentsOf: ";tag=".utf8)
         _ = write(tag)
@@ -241,10 +256,10 @@ extension SIPMessage {
     public func makeResponse(status: Int, reason: String? = nil, toTag: String? = nil) -> MessageBuilder {
         var builder = MessageBuilder(status: status, reason: reason)
         for slot in index.slots where slot.id == .via { builder.copy(slot, of: self) }
-        builder.copy(.from, of: self)
+        builder.copy(index.fromSlot, of: self)
         builder.copyTo(of: self, tag: toTag)
-        builder.copy(.callID, of: self)
-        builder.copy(.cseq, of: self)
+        builder.copy(index.callIDSlot, of: self)
+        builder.copy(index.cseqSlot, of: self)
         if status == 100 { builder.copy(.timestamp, of: self) }
         return builder
     }

@@ -111,10 +111,35 @@ extension HeaderName {
 }
 
 extension Method {
-    /// Known methods without a new string.
+    /// The method in a range; known ones without a new string.
     init(_ bytes: [UInt8], _ range: ByteRange) {
-        let slice = range.slice(bytes)
-        self = slice.elementsEqual("INVITE".utf8) ? .invite : Method(rawValue: String(decoding: slice, as: UTF8.self))
+        let length = range.count
+        guard length <= 8, range.upper <= bytes.count else {
+            self.init(rawValue: range.text(bytes))
+            return
+        }
+        var word: UInt64 = 0
+        var i = range.upper
+        while i > range.lower {
+            i &-= 1
+            word = word << 8 | UInt64(bytes[i])
+        }
+        switch word {
+        case 0x455449564e49: self = .invite  // INVITE
+        case 0x4b4341: self = .ack  // ACK
+        case 0x455942: self = .bye  // BYE
+        case 0x4c45434e4143: self = .cancel  // CANCEL
+        case 0x5245545349474552: self = .register  // REGISTER
+        case 0x534e4f4954504f: self = .options  // OPTIONS
+        case 0x4f464e49: self = .info  // INFO
+        case 0x4b43415250: self = .prack  // PRACK
+        case 0x455441445055: self = .update  // UPDATE
+        case 0x5245464552: self = .refer  // REFER
+        case 0x594649544f4e: self = .notify  // NOTIFY
+        case 0x4547415353454d: self = .message  // MESSAGE
+        case 0x4853494c425550: self = .publish  // PUBLISH
+        default: self.init(rawValue: range.text(bytes))
+        }
     }
 }
 

@@ -26,7 +26,10 @@ import Testing
         #expect(message.toTagRange.count == length)
     }
 
-    @Test(arguments: ["", "I", "OPT", "OPTIONS", "OPTIONS ", "OPTIONS sip:a@b", "S", "SIP/", "SIP/2.0", "SIP/2.0 2", "\r\n", "\r\n\r\n", "\r", "\n", "v", ":"])
+    @Test(arguments: [
+        "", "I", "OPT", "OPTIONS", "OPTIONS ", "OPTIONS sip:a@b", "S", "SIP/", "SIP/2.0", "SIP/2.0 2", "\r\n", "\r\n\r\n", "\r", "\n", "v",
+        ":",
+    ])
     func `V-003 very short input is dropped`(text: String) {
         guard case .drop = SIPMessage.receive(text.octets) else {
             Issue.record("not dropped: \(text.debugDescription)")
@@ -60,13 +63,15 @@ import Testing
         let deep = try SIPMessage(parsing: request("MESSAGE", extra: "Content-Type: multipart/mixed;boundary=x\n", body: nested))
         #expect(deep.bodyParts.count <= ValueLimits.bodyParts)
         let many = String(repeating: "--x\r\n\r\n\r\n", count: 10_000)
-        let wide = try SIPMessage(parsing: request("MESSAGE", extra: "Content-Type: multipart/mixed;boundary=x\n", body: String(many.prefix(20_000))))
+        let wide = try SIPMessage(
+            parsing: request("MESSAGE", extra: "Content-Type: multipart/mixed;boundary=x\n", body: String(many.prefix(20_000))))
         #expect(wide.bodyParts.isEmpty)
     }
 
     @Test func `V-011 a method of thousands of characters is refused with 400`() {
         let long = String(repeating: "M", count: 5000)
-        #expect(SIPMessage.receive(request("OPTIONS", extra: "CSeq: 1 \(long)\n", without: ["CSeq"])).verdict == "refuse 400 sip.cseq.method")
+        #expect(
+            SIPMessage.receive(request("OPTIONS", extra: "CSeq: 1 \(long)\n", without: ["CSeq"])).verdict == "refuse 400 sip.cseq.method")
         #expect(SIPMessage.receive(request(long)).verdict == "refuse 400 sip.limit.method")
     }
 
@@ -99,7 +104,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "Digest username=\"a\", realm", "Digest", "Digest ", "Digest username", "Digest username=\"a\",", "Digest username=\"a", "Digest =x",
+        "Digest username=\"a\", realm", "Digest", "Digest ", "Digest username", "Digest username=\"a\",", "Digest username=\"a",
+        "Digest =x",
     ])
     func `V-030 credentials that are cut off are ignored`(value: String) throws {
         let message = try SIPMessage(parsing: request("REGISTER", extra: "Authorization: \(value)\n"))

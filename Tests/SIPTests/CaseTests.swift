@@ -25,7 +25,9 @@ import Testing
 
     @Test func `B-003 all Contacts are read, a tel one among them`() throws {
         let message = try SIPMessage(
-            parsing: request("REGISTER", extra: "Contact: <sip:1001@192.0.2.5>;expires=60, <tel:+15550100>;expires=90\nm: \"x, y\" <sip:1001@192.0.2.6>\n"))
+            parsing: request(
+                "REGISTER",
+                extra: "Contact: <sip:1001@192.0.2.5>;expires=60, <tel:+15550100>;expires=90\nm: \"x, y\" <sip:1001@192.0.2.6>\n"))
         #expect(message.contacts.map(\.uri.scheme) == ["sip", "tel", "sip"])
         let own = SIPURI(user: "1001", host: try Host("192.0.2.6"))
         #expect(message.contacts.contains { $0.uri.sip?.matchesBinding(own) == true })
@@ -65,7 +67,8 @@ import Testing
         let utf8 = try SIPMessage(parsing: request(extra: "From: Zoë <sip:zoe@example.com>;tag=1\n", without: ["From"]))
         #expect(utf8.from.displayName == "Zoë")
         #expect(utf8.leniency.contains(.unquotedDisplayName))
-        var latin = request(extra: "From: Zo? <sip:zoe@example.com>;tag=1\nP-Asserted-Identity: Zo? <sip:zoe@example.com>\n", without: ["From"])
+        var latin = request(
+            extra: "From: Zo? <sip:zoe@example.com>;tag=1\nP-Asserted-Identity: Zo? <sip:zoe@example.com>\n", without: ["From"])
         for index in latin.indices where latin[index] == UInt8(ascii: "?") { latin[index] = 0xeb }
         let message = try SIPMessage(parsing: latin)
         #expect(message.from.displayName == "Zo\u{fffd}")
@@ -83,7 +86,8 @@ import Testing
     }
 
     @Test func `B-010 compact names mean the same, in any case and mixed with long ones`() throws {
-        let text = "BYE sip:b@example.com SIP/2.0\nv: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\nVIA: SIP/2.0/TCP 192.0.2.2;branch=z9hG4bK2\nF: <sip:a@example.com>;tag=1\nt: <sip:b@example.com>;tag=2\ncall-id: x\ncSeQ: 2 BYE\nl: 0\nK: path\nsupported: timer\n\n"
+        let text =
+            "BYE sip:b@example.com SIP/2.0\nv: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1\nVIA: SIP/2.0/TCP 192.0.2.2;branch=z9hG4bK2\nF: <sip:a@example.com>;tag=1\nt: <sip:b@example.com>;tag=2\ncall-id: x\ncSeQ: 2 BYE\nl: 0\nK: path\nsupported: timer\n\n"
         let message = try SIPMessage(parsing: text.crlf.octets)
         #expect(message.vias.map(\.branch) == ["z9hG4bK1", "z9hG4bK2"])
         #expect(message.from.tag == "1")
@@ -136,7 +140,8 @@ import Testing
     @Test func `B-016 tel URIs with parameters`() throws {
         let message = try SIPMessage(
             parsing: request(
-                extra: "From: <tel:7042;phone-context=example.com;ext=12;isub=88>;tag=1\nContact: <tel:+1-201-555-0123>\n", without: ["From"]))
+                extra: "From: <tel:7042;phone-context=example.com;ext=12;isub=88>;tag=1\nContact: <tel:+1-201-555-0123>\n",
+                without: ["From"]))
         let tel = try #require(message.from.uri.tel)
         #expect(tel.number == "7042")
         #expect(!tel.isGlobal)

@@ -114,7 +114,8 @@ import Testing
 
     @Test func `numbers that are too large are clamped, as scalar02.sip asks of Expires`() throws {
         let message = try SIPMessage(
-            parsing: request("REGISTER", extra: "Expires: \(String(repeating: "9", count: 100))\nContact: <sip:a@b>;expires=280297596632815\n"))
+            parsing: request(
+                "REGISTER", extra: "Expires: \(String(repeating: "9", count: 100))\nContact: <sip:a@b>;expires=280297596632815\n"))
         #expect(message.expires == .max)
         #expect(message.contacts.first?.expires == .max)
     }

@@ -116,7 +116,9 @@ import Testing
         limits.headLength = 500
         limits.messageLength = 1000
         #expect(frames([[UInt8](repeating: 0x61, count: 600)], limits: limits) == ["failure sip.limit.head"])
-        #expect(frames([request(extra: "Content-Length: 2000\n", without: ["Content-Length"])], limits: limits) == ["failure sip.limit.message"])
+        #expect(
+            frames([request(extra: "Content-Length: 2000\n", without: ["Content-Length"])], limits: limits) == ["failure sip.limit.message"]
+        )
         #expect(frames(["GET / HTTP/1.1\r\nHost: x\r\n\r\n".octets]) == ["failure sip.not-sip"])
         #expect(frames([[0x16, 0x03, 0x01, 0x02, 0x00, 0x0d, 0x0a, 0x0d, 0x0a]]) == ["failure sip.not-sip"])
     }

@@ -34,7 +34,9 @@ import Testing
         }
         for via in message.vias { #expect((try? Via(via.description)) == via, context) }
         for challenge in message.challenges(.wwwAuthenticate) { #expect((try? Challenge(challenge.description)) == challenge, context) }
-        for credentials in message.credentials(.authorization) { #expect((try? Credentials(credentials.description)) == credentials, context) }
+        for credentials in message.credentials(.authorization) {
+            #expect((try? Credentials(credentials.description)) == credentials, context)
+        }
         if let type = message.contentType { #expect((try? MediaType(type.description)) == type, context) }
     }
 
@@ -56,7 +58,8 @@ import Testing
                 case 1: bytes.insert(interesting.randomElement(using: &generator) ?? 0, at: place)
                 case 2: bytes.remove(at: place)
                 case 3: bytes.removeSubrange(place..<min(bytes.count, place + Int.random(in: 1...40, using: &generator)))
-                default: bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + Int.random(in: 1...40, using: &generator))], at: place)
+                default:
+                    bytes.insert(contentsOf: bytes[place..<min(bytes.count, place + Int.random(in: 1...40, using: &generator))], at: place)
                 }
             }
             switch SIPMessage.receive(bytes) {

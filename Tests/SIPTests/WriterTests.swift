@@ -21,7 +21,9 @@ import Testing
         var builder = try builder()
         builder.add("m", "<sip:alice@127.0.0.1>")
         builder.setBody("v=0\r\n".octets, type: "application/sdp")
-        let expected = "INVITE sip:bob@example.com SIP/2.0\nVia: SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bKx\nMax-Forwards: 70\nFrom: <sip:alice@example.com>;tag=1\nTo: <sip:bob@example.com>\nCall-ID: abc\nCSeq: 1 INVITE\nContact: <sip:alice@127.0.0.1>\nContent-Type: application/sdp\nContent-Length: 5\n\nv=0\n".crlf
+        let expected =
+            "INVITE sip:bob@example.com SIP/2.0\nVia: SIP/2.0/UDP 127.0.0.1:5060;branch=z9hG4bKx\nMax-Forwards: 70\nFrom: <sip:alice@example.com>;tag=1\nTo: <sip:bob@example.com>\nCall-ID: abc\nCSeq: 1 INVITE\nContact: <sip:alice@127.0.0.1>\nContent-Type: application/sdp\nContent-Length: 5\n\nv=0\n"
+            .crlf
         #expect(String(decoding: builder.serialized(), as: UTF8.self) == expected)
         let message = builder.build()
         #expect(message.bytes == builder.serialized())
@@ -89,7 +91,9 @@ import Testing
 
     @Test func `a response copies what RFC 3261 8.2.6 says`() throws {
         let message = try SIPMessage(
-            parsing: request("INVITE", extra: "v: SIP/2.0/TCP [2001:db8::1];branch=z9hG4bK2 , SIP/2.0/UDP h2\nTimestamp: 54\nRecord-Route: <sip:p;lr>\n"))
+            parsing: request(
+                "INVITE", extra: "v: SIP/2.0/TCP [2001:db8::1];branch=z9hG4bK2 , SIP/2.0/UDP h2\nTimestamp: 54\nRecord-Route: <sip:p;lr>\n")
+        )
         var trying = message.makeResponse(status: 100)
         #expect(trying.first(.timestamp) == "54")
         #expect(trying.build().to.tag == nil)

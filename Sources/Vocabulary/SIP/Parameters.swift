@@ -128,7 +128,8 @@ extension Parameter {
 
     /// `name`, `name=token` or `name="text"`.
     var headerText: String {
-        let token = Text.isToken(name)
+        let token =
+            Text.isToken(name)
             ? name : String(decoding: name.utf8.map { CharacterClass.token.has($0) ? $0 : 0x2d }, as: UTF8.self)
         guard let value else { return token.isEmpty ? "-" : token }
         let plain = !isQuoted && !value.isEmpty && value.utf8.allSatisfy(CharacterClass.genericValue.has)

@@ -51,9 +51,10 @@ public struct TelURI: Sendable, Hashable {
 
 extension TelURI: CustomStringConvertible {
     public var description: String {
-        let allowed = String(number.unicodeScalars.filter { scalar in
-            scalar.isASCII && (Self.isAllowed(UInt8(truncatingIfNeeded: scalar.value)))
-        }.map(Character.init))
+        let allowed = String(
+            number.unicodeScalars.filter { scalar in
+                scalar.isASCII && (Self.isAllowed(UInt8(truncatingIfNeeded: scalar.value)))
+            }.map(Character.init))
         return "tel:" + (allowed.isEmpty ? "0" : allowed) + parameters.uriText
     }
 

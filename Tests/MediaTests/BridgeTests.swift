@@ -20,12 +20,15 @@ import Testing
         let engine = Self.engine()
         let sinks = (0..<3).map { _ in Collector() }
         for index in 0..<3 {
-            engine.openPlayer(Self.port(index), samples: [Int16](repeating: Int16([1000, 200, 32767][index]), count: 8000), rate: 8000, loops: true)
+            engine.openPlayer(
+                Self.port(index), samples: [Int16](repeating: Int16([1000, 200, 32767][index]), count: 8000), rate: 8000, loops: true)
             engine.handle(.startPlayer(Self.port(index)), now: .zero)
             engine.openRecorder(Self.port(10 + index), sink: sinks[index])
         }
         // Recorder n stands for the ear of player n: it hears all but n.
-        for from in 0..<3 { for to in 0..<3 where from != to { engine.handle(.connect(from: Self.port(from), to: Self.port(10 + to)), now: .zero) } }
+        for from in 0..<3 {
+            for to in 0..<3 where from != to { engine.handle(.connect(from: Self.port(from), to: Self.port(10 + to)), now: .zero) }
+        }
         Self.run(engine, 5)
         #expect(sinks.map { $0.samples.last } == [32767, 32767, 1200])
         #expect(sinks.allSatisfy { $0.samples.count == 400 })

@@ -109,8 +109,10 @@ import Testing
         return result
     }
 
-    @Test(arguments: [(8000, 16000), (8000, 48000), (16000, 48000), (16000, 8000), (48000, 8000), (48000, 16000),
-        (44100, 16000), (11025, 16000), (22050, 8000), (44100, 48000)])
+    @Test(arguments: [
+        (8000, 16000), (8000, 48000), (16000, 48000), (16000, 8000), (48000, 8000), (48000, 16000),
+        (44100, 16000), (11025, 16000), (22050, 8000), (44100, 48000),
+    ])
     func aToneKeepsItsPowerAndPurity(from: Int, to: Int) {
         for frequency in [300.0, 1000, 3000] {
             let result = Self.convert(Signals.sine(frequency, rate: from, count: from / 2), from: from, to: to)
@@ -177,8 +179,12 @@ import Testing
 
     @Test func whatIsNoneIsRefused() {
         #expect { try WAVAudio(parsing: Array("RIFFxxxxWAV".utf8)) } throws: { ($0 as? WAVError)?.code == .notWAVE }
-        #expect { try WAVAudio(parsing: Self.file(tag: 3, channels: 1, bits: 32, data: [])) } throws: { ($0 as? WAVError)?.code == .unsupportedFormat }
-        #expect { try WAVAudio(parsing: Self.file(tag: 1, channels: 0, bits: 16, data: [])) } throws: { ($0 as? WAVError)?.code == .unsupportedFormat }
+        #expect { try WAVAudio(parsing: Self.file(tag: 3, channels: 1, bits: 32, data: [])) } throws: {
+            ($0 as? WAVError)?.code == .unsupportedFormat
+        }
+        #expect { try WAVAudio(parsing: Self.file(tag: 1, channels: 0, bits: 16, data: [])) } throws: {
+            ($0 as? WAVError)?.code == .unsupportedFormat
+        }
         #expect { try WAVAudio(parsing: Array("RIFFxxxxWAVE".utf8)) } throws: { ($0 as? WAVError)?.code == .missingFormat }
         var random = SplitMix(state: 5)
         let whole = Self.file(tag: 1, channels: 2, bits: 16, data: [1, 2, 3, 4])

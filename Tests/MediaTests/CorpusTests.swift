@@ -42,9 +42,11 @@ import Testing
         #expect(party.engine.counters[.packetOfUnknownPayloadType] == 1)
     }
 
-    @Test("a packet to be dropped leaves nothing behind", arguments: [
-        "bad-short11.hex", "bad-version1.hex", "bad-ext-overrun.hex", "bad-pad-zero.hex", "bad-huge.hex",
-    ])
+    @Test(
+        "a packet to be dropped leaves nothing behind",
+        arguments: [
+            "bad-short11.hex", "bad-version1.hex", "bad-ext-overrun.hex", "bad-pad-zero.hex", "bad-huge.hex",
+        ])
     func dropped(file: String) throws {
         let party = Self.play([(0, try Fixture.hex("rtp/\(file)"))], for: 100)
         #expect(party.statistics.packetsReceived == 0 && party.statistics.packetsDropped == 1)
@@ -117,9 +119,11 @@ import Testing
         #expect(abs(level + 40) < 1.5, "\(level)")
     }
 
-    @Test("hostile reports change nothing and are counted", arguments: [
-        "rtcp-xr-overrun.hex", "rtcp-rr-count31.hex", "rtcp-len-zero-sdes.hex", "rtcp-first-not-report.hex",
-    ])
+    @Test(
+        "hostile reports change nothing and are counted",
+        arguments: [
+            "rtcp-xr-overrun.hex", "rtcp-rr-count31.hex", "rtcp-len-zero-sdes.hex", "rtcp-first-not-report.hex",
+        ])
     func reports(file: String) throws {
         for multiplexes in [false, true] {
             let party = Party("192.0.2.1:4000", bridgeRate: 8000)

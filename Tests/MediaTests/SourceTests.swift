@@ -39,7 +39,8 @@ import Testing
         for piece in 0..<4 {
             let start = 1000 + piece * 500
             party.feed(Self.speech(from: start, count: 20, ssrc: 2, sequence: 9000), from: Self.intruder, for: 10, start: start)
-            party.feed(Self.speech(from: start + 10, count: 24, ssrc: 1, sequence: 50 + piece * 24), from: Self.peer, for: 490, start: start + 10)
+            party.feed(
+                Self.speech(from: start + 10, count: 24, ssrc: 1, sequence: 50 + piece * 24), from: Self.peer, for: 490, start: start + 10)
         }
         #expect(Self.locks(party) == [Self.peer])
         #expect(party.statistics.packetsDropped > 0)
@@ -97,7 +98,8 @@ import Testing
     @Test("B-063: a new SSRC with lower sequence numbers goes on within 100 ms")
     func newSSRC() {
         let party = party()
-        let packets = Self.speech(from: 0, count: 100, ssrc: 1, sequence: 40000)
+        let packets =
+            Self.speech(from: 0, count: 100, ssrc: 1, sequence: 40000)
             + Self.speech(from: 2000, count: 100, ssrc: 2, sequence: 17, timestamp: 5)
         party.feed(packets, from: Self.peer, for: 4000)
         #expect(party.engine.counters[.ssrcChanged] == 1)
@@ -114,12 +116,15 @@ import Testing
         #expect(party.engine.counters[.packetOfOtherSSRC] == 100)
     }
 
-    @Test("jumps of sequence numbers and timestamps are survived", arguments: [
-        (200, 100_000), (5000, 0), (-5000, 0), (0, 3_000_000), (0, -3_000_000), (30000, 2_000_000_000), (0, 1600), (0, -1600),
-    ])
+    @Test(
+        "jumps of sequence numbers and timestamps are survived",
+        arguments: [
+            (200, 100_000), (5000, 0), (-5000, 0), (0, 3_000_000), (0, -3_000_000), (30000, 2_000_000_000), (0, 1600), (0, -1600),
+        ])
     func jumps(sequence: Int, timestamp: Int) {
         let party = party()
-        let packets = Self.speech(from: 0, count: 100, ssrc: 1, sequence: 10000)
+        let packets =
+            Self.speech(from: 0, count: 100, ssrc: 1, sequence: 10000)
             + Self.speech(from: 2000, count: 150, ssrc: 1, sequence: 10100 + sequence, timestamp: 16000 + timestamp)
         party.feed(packets, from: Self.peer, for: 5000)
         #expect(Self.silentTenths(party, from: 200, to: 2000) == 0)
@@ -128,7 +133,8 @@ import Testing
 
     @Test func aPeerWhoseClockStoodDuringAPauseIsHeardAtOnce() {
         let party = party()
-        let packets = Self.speech(from: 0, count: 50, ssrc: 1)
+        let packets =
+            Self.speech(from: 0, count: 50, ssrc: 1)
             + Self.speech(from: 3000, count: 100, ssrc: 1, sequence: 50, timestamp: 8000)
         party.feed(packets, from: Self.peer, for: 5000)
         #expect(Self.silentTenths(party, from: 3200, to: 4900) == 0, "\(party.engine.counters.nonzero)")

@@ -15,7 +15,8 @@ import Testing
         pair.configure()
         pair.run(milliseconds: 6500)
         // Compared at 8 kHz: the codec's rate.
-        let recorded = bridgeRate == 8000
+        let recorded =
+            bridgeRate == 8000
             ? pair.right.recording.samples
             : ResamplerTests.convert(pair.right.recording.samples, from: bridgeRate, to: 8000)
         let lag = Signals.lag(reference, recorded, rate: 8000, limit: 1200)
@@ -133,6 +134,21 @@ import Testing
         #expect(Signals.correlation(tone[...], recorded[lag...]) > 0.999)
     }
 
+    @Test("V-018: absurd packet times and clock rates of a peer are brought into range", arguments: [Int.min, -1, 0, 5, 77, Int.max])
+    func absurdNumbers(number: Int) {
+        let party = Party("192.0.2.1:4000", bridgeRate: 8000)
+        party.configure(remote: "192.0.2.2:5000") {
+            $0.packetTime = number
+            $0.sendEventClockRate = number
+            $0.receiveEventPayloadTypes = [255, 0]
+            $0.comfortNoisePayloadTypes = [255, 200]
+        }
+        party.engine.handle(.sendDigits(.stream, "1", milliseconds: number, inBand: false), now: .zero)
+        for tick in 1...80 { party.tick(MonotonicTime(nanoseconds: Int64(tick) * 10_000_000)) }
+        let sizes = Set(party.rtp.filter { $0.header.payloadType == 0 }.map(\.payload.count))
+        #expect(sizes == [min(max(number, 10), 200) / 10 * 80])
+    }
+
     @Test func onHoldNothingIsSentButReports() {
         let party = Party("192.0.2.1:4000")
         party.configure(remote: "192.0.2.2:5000")
@@ -158,7 +174,8 @@ import Testing
         party.configure(remote: "0.0.0.0:0")
         for tick in 1...50 { party.tick(MonotonicTime(nanoseconds: Int64(tick) * 10_000_000)) }
         #expect(party.sent.isEmpty)
-        let packet = RTPPacket(payloadType: 0, sequenceNumber: 1, timestamp: 2, ssrc: 3).serialized(payload: [UInt8](repeating: 255, count: 160))
+        let packet = RTPPacket(payloadType: 0, sequenceNumber: 1, timestamp: 2, ssrc: 3).serialized(
+            payload: [UInt8](repeating: 255, count: 160))
         party.feed([(600, packet)], from: "192.0.2.9:777", for: 200, start: 600)
         #expect(party.rtp.count >= 9)
         #expect(party.sent.allSatisfy { $0.packet.to == SocketAddress("192.0.2.9:777") })

@@ -36,7 +36,9 @@ import Testing
         }
     }
 
-    static func event(_ code: UInt8, _ timestamp: UInt32, _ duration: UInt16, end: Bool, marker: Bool = false, sequence: UInt16, type: UInt8 = 101) -> [UInt8] {
+    static func event(
+        _ code: UInt8, _ timestamp: UInt32, _ duration: UInt16, end: Bool, marker: Bool = false, sequence: UInt16, type: UInt8 = 101
+    ) -> [UInt8] {
         RTPPacket(payloadType: type, marker: marker, sequenceNumber: sequence, timestamp: timestamp, ssrc: 5)
             .serialized(payload: TelephoneEvent(code: code, isEnd: end, duration: duration).serialized)
     }
@@ -50,13 +52,18 @@ import Testing
 
     @Test("B-060: events without any marker are keys")
     func noMarker() {
-        #expect(Self.receive([(0, Self.event(1, 0, 400, end: false, sequence: 1)), (50, Self.event(1, 0, 800, end: true, sequence: 2)),
-            (300, Self.event(1, 2400, 400, end: false, sequence: 3)), (350, Self.event(1, 2400, 800, end: true, sequence: 4))]).digits == "11")
+        #expect(
+            Self.receive([
+                (0, Self.event(1, 0, 400, end: false, sequence: 1)), (50, Self.event(1, 0, 800, end: true, sequence: 2)),
+                (300, Self.event(1, 2400, 400, end: false, sequence: 3)), (350, Self.event(1, 2400, 800, end: true, sequence: 4)),
+            ]).digits == "11")
     }
 
     @Test func aKeyOfManySecondsInSegmentsIsOne() {
         var packets: [Captures.Packet] = []
-        for index in 0..<13 { packets.append((Double(index * 100), Self.event(9, 0, UInt16(clamping: index * 6000), end: false, sequence: UInt16(index)))) }
+        for index in 0..<13 {
+            packets.append((Double(index * 100), Self.event(9, 0, UInt16(clamping: index * 6000), end: false, sequence: UInt16(index))))
+        }
         packets.append((1300, Self.event(9, 0xffff, 800, end: false, sequence: 13)))
         packets.append((1350, Self.event(9, 0xffff, 1600, end: true, sequence: 14)))
         #expect(Self.receive(packets).digits == "9")

@@ -12,19 +12,23 @@ import Testing
         #expect(try RTPPacket(parsing: bytes) == packet)
     }
 
-    @Test("a packet of the corpus that is to be dropped is refused", arguments: [
-        ("bad-short11.hex", RTPError.Code.truncated), ("bad-version1.hex", .wrongVersion),
-        ("bad-ext-overrun.hex", .extensionOverrun), ("bad-pad-zero.hex", .badPadding),
-    ])
+    @Test(
+        "a packet of the corpus that is to be dropped is refused",
+        arguments: [
+            ("bad-short11.hex", RTPError.Code.truncated), ("bad-version1.hex", .wrongVersion),
+            ("bad-ext-overrun.hex", .extensionOverrun), ("bad-pad-zero.hex", .badPadding),
+        ])
     func refuses(file: String, code: RTPError.Code) throws {
         let bytes = try Fixture.hex("rtp/\(file)")
         #expect { try RTPPacket(parsing: bytes) } throws: { ($0 as? RTPError)?.code == code }
     }
 
-    @Test("a packet of the corpus that is to be taken gives its payload", arguments: [
-        ("bad-ext-ok.hex", 160, 0), ("bad-pad-ok.hex", 160, 0), ("bad-odd-g722.hex", 161, 9), ("bad-huge.hex", 8000, 0),
-        ("bad-tev-16.hex", 4, 101), ("bad-tev-255.hex", 4, 101),
-    ])
+    @Test(
+        "a packet of the corpus that is to be taken gives its payload",
+        arguments: [
+            ("bad-ext-ok.hex", 160, 0), ("bad-pad-ok.hex", 160, 0), ("bad-odd-g722.hex", 161, 9), ("bad-huge.hex", 8000, 0),
+            ("bad-tev-16.hex", 4, 101), ("bad-tev-255.hex", 4, 101),
+        ])
     func accepts(file: String, payload: Int, type: UInt8) throws {
         let packet = try RTPPacket(parsing: Fixture.hex("rtp/\(file)"))
         #expect(packet.payloadRange.count == payload)

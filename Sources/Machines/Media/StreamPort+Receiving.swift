@@ -135,7 +135,8 @@ extension StreamPort {
             lastOfSourceAt = now
             return true
         }
-        let isConfirmed = nextOfOtherSource?.ssrc == packet.ssrc
+        let isConfirmed =
+            nextOfOtherSource?.ssrc == packet.ssrc
             && nextOfOtherSource?.sequenceNumber == packet.sequenceNumber
         guard isConfirmed || hasLeft || now - lastOfSourceAt >= Self.sourceChangeSilence else {
             nextOfOtherSource = (packet.ssrc, packet.sequenceNumber &+ 1)
@@ -187,7 +188,7 @@ extension StreamPort {
     private func receiveReports(
         _ bytes: Span<UInt8>, from address: SocketAddress, at now: MonotonicTime, _ outbox: MediaOutbox
     ) {
-        guard lock.admitsReport(from: address.ip) else { return drop(.reportFromOtherSource, outbox) }
+        guard lock.admitsReport(from: address.ip) || address.ip == reportAddress?.ip else { return drop(.reportFromOtherSource, outbox) }
         var reader = RTCPReader()
         do {
             while let packet = try reader.next(in: bytes) { take(packet, bytes, at: now, outbox) }

@@ -73,9 +73,11 @@ final class StreamPort: BridgePort {
         if new.remote != stream?.remote || stream == nil { lock.signal(new.remote, now: now) }
         if new.remoteRTCP != stream?.remoteRTCP || stream == nil { reportAddress = new.remoteRTCP }
         stream = new
+        // The rate comes from the peer's description: no number there may become too large to reckon with.
+        let eventClock = new.sendEventPayloadType == nil ? codec.clockRate : min(max(new.sendEventClockRate, 1000), 384_000)
         sender.configure(
             new.codec, codec, packetTime: new.packetTime,
-            event: new.sendEventPayloadType.map { .init(payloadType: $0 & 127, clockRate: new.sendEventClockRate) },
+            event: new.sendEventPayloadType.map { .init(payloadType: $0 & 127, clockRate: eventClock) },
             filter: filters.filter(from: bridgeRate, to: codec.sampleRate))
         let encoding = receivable.map(\.0)
         if encoding != receiverEncoding {
@@ -88,7 +90,7 @@ final class StreamPort: BridgePort {
                 })
         }
         setMeanings(new)
-        events.clockRate = max(new.receiveEventPayloadTypes.isEmpty ? 8000 : codec.clockRate, 1)
+        events.clockRate = eventClock
         let detects = configuration.detectsTones && new.receiveEventPayloadTypes.isEmpty
         if !detects { detector = nil } else if detector == nil { detector = ToneDetector(rate: bridgeRate) }
         if new.receives, !wasReceiving {

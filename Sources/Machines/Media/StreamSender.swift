@@ -119,7 +119,8 @@ struct StreamSender {
     mutating func consume(_ frame: [Int16], to destination: SocketAddress?, _ outbox: MediaOutbox) {
         guard let destination, encoder != nil else {
             // A key that is being sent cannot go on; those that wait are sent when we send again.
-            if case .none = key {} else {
+            if case .none = key {
+            } else {
                 key = .none
                 tone = nil
             }

@@ -88,9 +88,17 @@ struct ToneDetector {
             }
             let value = last * last + before * before - factor * last * before
             if tone < 4 {
-                if value > power.low { (best.low, power.second, power.low) = (tone, max(power.second, power.low), value) } else { power.second = max(power.second, value) }
+                if value > power.low {
+                    (best.low, power.second, power.low) = (tone, max(power.second, power.low), value)
+                } else {
+                    power.second = max(power.second, value)
+                }
             } else {
-                if value > power.high { (best.high, power.second, power.high) = (tone - 4, max(power.second, power.high), value) } else { power.second = max(power.second, value) }
+                if value > power.high {
+                    (best.high, power.second, power.high) = (tone - 4, max(power.second, power.high), value)
+                } else {
+                    power.second = max(power.second, value)
+                }
             }
         }
         guard best.low >= 0, best.high >= 0 else { return -1 }

@@ -109,6 +109,7 @@ targets += [
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
+    tests("InteropTests", ["Handset", "HandsetCommand", "PhoneCore", "Essentials"]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests("HandsetCommandTests", ["HandsetCommand", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),

@@ -29,6 +29,7 @@ import Testing
         .warning(code: "media.silent", text: "No packet came for 5 s.", call: reference),
         .ended(
             reference, Cause("call.busy", "The other side is busy.", status: 486, evidence: [.init("reason", "Busy Here")]), duration: nil),
+        .binding(user: "1001", state: "added", contact: "sip:1001@127.0.0.1:40112", expires: 600),
         .step("server", text: "starting the embedded server"),
         .done(command: "hold", call: reference),
         .error(command: "dtmf", text: "dtmf needs \"digits\"", call: nil),

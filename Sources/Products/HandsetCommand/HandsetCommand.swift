@@ -13,11 +13,16 @@
 package struct HandsetCommand {
     package static let version = "0.1.0"
 
-    static func main() async {
+    /// The work runs on other threads; this one waits for signals. (As an `async` function it would end in
+    /// `dispatch_main`, which unblocks every signal on Linux, so that SIGTERM would kill the process.)
+    static func main() {
         // Before the first other thread: they inherit the mask.
         Interruption.block()
-        let status = await run(Array(CommandLine.arguments.dropFirst()))
-        exit(status.rawValue)
+        Task.detached {
+            let status = await run(Array(CommandLine.arguments.dropFirst()))
+            exit(status.rawValue)
+        }
+        Interruption.wait()
     }
 
     /// Runs the command line `arguments`, without the program's name.

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// Kamailio with the configuration that docs/kamailio.md prints, as it stands.
+struct Kamailio {
+    let process: Subprocess
+    let port: Int
+    let domain = "example.net"
+
+    var address: String { "127.0.0.1:\(port)" }
+
+    static func start() async throws -> Kamailio {
+        let page = try String(contentsOfFile: Bench.root + "/docs/kamailio.md", encoding: .utf8)
+        guard let start = page.range(of: "```kamailio\n"), let end = page.range(of: "\n```", range: start.upperBound..<page.endIndex) else {
+            throw Subprocess.Failure(description: "docs/kamailio.md holds no configuration")
+        }
+        let folder = try Bench.folder("kamailio")
+        try String(page[start.upperBound..<end.lowerBound] + "\n").write(toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
+        let port = try Bench.freePort()
+        let process = try Subprocess(
+            "/usr/sbin/kamailio",
+            [
+                "-f", folder + "/kamailio.cfg", "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)", "-Y", folder, "-P",
+                folder + "/kamailio.pid", "-DD", "-E", "-m", "64", "-M", "8",
+            ], directory: folder)
+        for _ in 0..<300 where !answers(port) {
+            try await Task.sleep(for: .milliseconds(20))
+            guard process.isRunning else { throw Subprocess.Failure(description: "Kamailio did not start.\n\(process.transcript)") }
+        }
+        guard answers(port) else { throw Subprocess.Failure(description: "Kamailio does not answer.\n\(process.transcript)") }
+        return Kamailio(process: process, port: port)
+    }
+
+    /// Whether somebody accepts TCP connections at the port.
+    private static func answers(_ port: Int) -> Bool {
+        let handle = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(handle) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(UInt16(port).bigEndian)
+        address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
+        return withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(handle, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) } == 0
+        }
+    }
+
+    func stop() async { await process.stop() }
+
+    /// The options of an account here.
+    func account(_ user: String, transport: String) -> [String] {
+        ["--account", "sip:\(user)@\(domain)", "--proxy", "sip:\(address);transport=\(transport);lr", "--listen", "127.0.0.1:0", "--transport", transport]
+    }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import HandsetCommand
+import Testing
+
+/// Sound in files, and whether one holds what another said.
+enum Sound {
+    /// The samples of a 16-bit mono WAV file at 8 kHz; one at 16 kHz is brought down to 8.
+    static func read(_ path: String) throws -> [Int16] {
+        let data = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
+        guard data.count > 44 else { throw Subprocess.Failure(description: "\(path) holds no sound") }
+        let rate = Int(data[24]) | Int(data[25]) << 8
+        var position = 12
+        while position + 8 <= data.count {
+            let isData = Array(data[position..<position + 4]) == Array("data".utf8)
+            let size = (0..<4).reduce(0) { $0 | Int(data[position + 4 + $1]) << (8 * $1) }
+            position += 8
+            if isData { break }
+            position += size + size % 2
+        }
+        // The size of a file that is still being written may be unknown: what is there counts.
+        let samples = stride(from: position, to: data.count - 1, by: 2).map { Int16(truncatingIfNeeded: Int(data[$0]) | Int(data[$0 + 1]) << 8) }
+        switch rate {
+        case 8000: return samples
+        case 16_000: return halved(samples)
+        default: throw Subprocess.Failure(description: "\(path) has \(rate) samples a second")
+        }
+    }
+
+    /// Every second sample behind a windowed-sinc low pass.
+    private static func halved(_ samples: [Int16]) -> [Int16] {
+        let taps = (-24...24).map { tap -> Double in
+            let x = Double(tap)
+            let sinc = tap == 0 ? 0.47 : sin(.pi * 0.47 * x) / (.pi * x)
+            return sinc * (0.54 + 0.46 * cos(.pi * x / 24))
+        }
+        return stride(from: 0, to: samples.count, by: 2).map { center in
+            var sum = 0.0
+            for (index, tap) in taps.enumerated() {
+                let position = center + index - 24
+                if samples.indices.contains(position) { sum += tap * Double(samples[position]) }
+            }
+            return Int16(clamping: Int(sum.rounded()))
+        }
+    }
+
+    /// How many whole seconds of `said` that are not silent are found in `heard`, of how many that were looked for.
+    static func found(
+        _ said: [Int16], in heard: [Int16], seconds: Int, correlation: Double = 0.95
+    ) -> (found: Int, of: Int) {
+        let reference = Array(said.prefix(seconds * 8000))
+        let windows = SpeechComparison.windows(of: reference, in: heard, window: 8000, maximumOffset: 24_000, slack: 1600)
+        return (windows.filter { $0.correlation >= correlation }.count, windows.count)
+    }
+}
+
+/// Expects most of what was said to have been heard: peers' jitter buffers may slip now and then.
+func expectHeard(_ said: String, in recording: String, seconds: Int, sourceLocation: SourceLocation = #_sourceLocation) throws {
+    let (found, all) = Sound.found(try Sound.read(said), in: try Sound.read(recording), seconds: seconds)
+    #expect(all >= max(1, seconds / 2) && found * 10 >= all * 7, "\(found) of \(all) seconds found in \(recording)", sourceLocation: sourceLocation)
+}

@@ -24,8 +24,8 @@ public final class SIPStack {
     /// Sources that the limit on unanswered INVITEs does not hold for: the account's own servers.
     public var exemptSources: [IPAddress] = []
     let random: RandomSource
-    var transport: TransportLayer
-    var transactions = TransactionTable()
+    let transport: TransportLayer
+    let transactions = TransactionTable()
     var events = EffectQueue<StackEvent>()
     /// Timers of connections with an unfinished message.
     var flowTimers = DeadlineQueue<FlowID>()

@@ -12,7 +12,8 @@ struct TransactionTimer {
     var isLifetime: Bool
 }
 
-struct TransactionTable {
+/// A class, so that reading it never copies its tables.
+final class TransactionTable {
     private var slots: [Transaction?] = []
     private var freeSlots: [UInt32] = []
     private var lastNumber: UInt64 = 0
@@ -43,7 +44,7 @@ struct TransactionTable {
     }
 
     /// A number that is not in use, with its place reserved by the `insert` that follows.
-    mutating func makeID() -> TransactionID {
+    func makeID() -> TransactionID {
         lastNumber &+= 1
         if let slot = freeSlots.popLast() { return TransactionID(rawValue: lastNumber, slot: slot) }
         slots.append(nil)
@@ -51,9 +52,9 @@ struct TransactionTable {
     }
 
     /// Gives back a number for which no transaction was inserted.
-    mutating func release(_ id: TransactionID) { freeSlots.append(id.slot) }
+    func release(_ id: TransactionID) { freeSlots.append(id.slot) }
 
-    mutating func insert(_ transaction: Transaction) {
+    func insert(_ transaction: Transaction) {
         slots[Int(transaction.id.slot)] = transaction
         if let key = transaction.clientKey { clients[key] = transaction }
         if let key = transaction.serverKey { servers[key] = transaction }
@@ -61,7 +62,7 @@ struct TransactionTable {
         if transaction.machine.isClient { clientCount += 1 } else { serverCount += 1 }
     }
 
-    mutating func remove(_ transaction: Transaction) {
+    func remove(_ transaction: Transaction) {
         let slot = Int(transaction.id.slot)
         guard slots[slot] === transaction else { return }
         slots[slot] = nil
@@ -76,12 +77,12 @@ struct TransactionTable {
     }
 
     /// Carries out what a machine wants of its timers.
-    mutating func applyTimers(_ step: TransactionStep, to transaction: Transaction, now: MonotonicTime) {
+    func applyTimers(_ step: TransactionStep, to transaction: Transaction, now: MonotonicTime) {
         apply(step.retransmission, to: &transaction.retransmissionTimer, transaction, isLifetime: false, now)
         apply(step.lifetime, to: &transaction.lifetimeTimer, transaction, isLifetime: true, now)
     }
 
-    private mutating func apply(
+    private func apply(
         _ change: TimerChange, to handle: inout TimerHandle?, _ transaction: Transaction, isLifetime: Bool, _ now: MonotonicTime
     ) {
         switch change {
@@ -101,12 +102,12 @@ struct TransactionTable {
     func unansweredInvites(from source: IPAddress) -> Int { pendingInvites[source] ?? 0 }
     var invitingSourceCount: Int { pendingInvites.count }
 
-    mutating func count(_ transaction: Transaction, under source: IPAddress) {
+    func count(_ transaction: Transaction, under source: IPAddress) {
         transaction.countedSource = source
         pendingInvites[source, default: 0] += 1
     }
 
-    mutating func stopCounting(_ transaction: Transaction) {
+    func stopCounting(_ transaction: Transaction) {
         guard let source = transaction.countedSource else { return }
         transaction.countedSource = nil
         guard let count = pendingInvites[source] else { return }

@@ -10,7 +10,8 @@
 import Essentials
 import SIP
 
-struct TransportLayer {
+/// A class, so that reading it never copies its tables.
+final class TransportLayer {
     /// The way to a target, or why there is none.
     enum Route {
         case flow(Flow)
@@ -33,7 +34,7 @@ struct TransportLayer {
         self.random = random
     }
 
-    mutating func popEffect() -> TransportEffect? { effects.popFirst() }
+    func popEffect() -> TransportEffect? { effects.popFirst() }
 
     func flow(_ id: FlowID) -> Flow? { flows[id] }
 
@@ -42,7 +43,7 @@ struct TransportLayer {
 
     // MARK: What the world tells
 
-    mutating func opened(_ id: FlowID, _ transport: TransportProtocol, local: SocketAddress) {
+    func opened(_ id: FlowID, _ transport: TransportProtocol, local: SocketAddress) {
         let flow = Flow(id, transport, transport == .udp ? .datagram : .listener, local: local)
         flow.viaPrefix = viaPrefix(transport, sentBy: published(local))
         flows[id] = flow
@@ -51,7 +52,7 @@ struct TransportLayer {
     }
 
     /// A connection that we asked for is up: what waited goes out.
-    mutating func connected(_ id: FlowID, local: SocketAddress) {
+    func connected(_ id: FlowID, local: SocketAddress) {
         guard let flow = flows[id], case .connecting(let queue, _) = flow.state, let remote = flow.remote else {
             counters.increment(.unknownFlows)
             return
@@ -62,7 +63,7 @@ struct TransportLayer {
         for octets in queue { emit(octets, flow, remote) }
     }
 
-    mutating func accepted(_ id: FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress) {
+    func accepted(_ id: FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress) {
         guard let transport = flows[listener]?.transport else {
             counters.increment(.unknownFlows)
             effects.append(.close(id))
@@ -79,7 +80,7 @@ struct TransportLayer {
     }
 
     /// Forgets a flow; gives it as it was.
-    mutating func closed(_ id: FlowID) -> Flow? {
+    func closed(_ id: FlowID) -> Flow? {
         guard let flow = flows.removeValue(forKey: id) else { return nil }
         listening.removeAll { $0.id == id }
         if flow.isConnection {
@@ -91,7 +92,7 @@ struct TransportLayer {
     }
 
     /// Asks the world to close a connection; it is not used from now on.
-    mutating func close(_ flow: Flow) {
+    func close(_ flow: Flow) {
         if case .closing = flow.state { return }
         flow.state = .closing
         if let key = flow.reuseKey, connections[key] == flow.id { connections[key] = nil }
@@ -101,7 +102,7 @@ struct TransportLayer {
     // MARK: Sending
 
     /// The flow for a request to `target`: opened if need be.
-    mutating func route(_ target: SignallingTarget) -> Route {
+    func route(_ target: SignallingTarget) -> Route {
         if let id = target.flow, let flow = flows[id], flow.isUsable, flow.transport == target.transport {
             return .flow(flow)
         }
@@ -127,7 +128,7 @@ struct TransportLayer {
     }
 
     /// Gives octets to a flow. On a connection `destination` does not matter.
-    mutating func send(_ octets: [UInt8], on flow: Flow, to destination: SocketAddress) -> FlowFailure? {
+    func send(_ octets: [UInt8], on flow: Flow, to destination: SocketAddress) -> FlowFailure? {
         switch flow.state {
         case .datagram:
             guard octets.count <= configuration.datagramOctets else {
@@ -210,7 +211,7 @@ struct TransportLayer {
 
     // MARK: Parts
 
-    private mutating func add(_ flow: Flow, key: ConnectionKey) {
+    private func add(_ flow: Flow, key: ConnectionKey) {
         flow.framer = flow.transport.isStream ? StreamFramer(limits: configuration.messageLimits) : nil
         flow.reuseKey = key
         flows[flow.id] = flow
@@ -218,7 +219,7 @@ struct TransportLayer {
         connectionCount += 1
     }
 
-    private mutating func emit(_ octets: [UInt8], _ flow: Flow, _ destination: SocketAddress) {
+    private func emit(_ octets: [UInt8], _ flow: Flow, _ destination: SocketAddress) {
         counters.increment(.messagesSent)
         counters.increment(.octetsSent, by: UInt64(octets.count))
         effects.append(.send(octets, flow.id, to: destination))

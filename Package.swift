@@ -92,7 +92,7 @@ targets += [
 targets += [
     .executableTarget(name: "ParseBench", dependencies: ["SIP"], path: "Benchmarks/ParseBench", swiftSettings: strict),
     .executableTarget(
-        name: "StackBench", dependencies: ["SIPAgent", "SIP", "Essentials"], path: "Benchmarks/StackBench",
+        name: "StackBench", dependencies: ["SIPAgent", "SIP", "Crypto", "Essentials"], path: "Benchmarks/StackBench",
         swiftSettings: strict),
     .executableTarget(
         name: "MediaBench", dependencies: ["Media", "RTP", "Essentials"], path: "Benchmarks/MediaBench",

@@ -96,7 +96,10 @@ targets += [
         swiftSettings: strict),
     .executableTarget(
         name: "MediaBench", dependencies: ["Media", "RTP", "Essentials"], path: "Benchmarks/MediaBench",
-        swiftSettings: strict, linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))])
+        swiftSettings: strict, linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
+    .executableTarget(
+        name: "CallServer", dependencies: ["Networking", "CryptoOpenSSL", "SIPAgent", "SIP", "Essentials"],
+        path: "Benchmarks/CallServer", swiftSettings: strict),
 ]
 
 // Tests mirror the floors.

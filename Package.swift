@@ -109,6 +109,7 @@ targets += [
     tests("RTPTests", ["RTP", "Essentials"]),
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
     tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
+    tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),

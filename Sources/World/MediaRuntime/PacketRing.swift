@@ -12,7 +12,7 @@ import Media
 import Synchronization
 
 /// What stands before the octets of a packet.
-struct PacketHead {
+package struct PacketHead {
     /// Octets that follow; `PacketRing.skip`: none, go on at the front.
     var length: UInt32
     var port: UInt32
@@ -35,10 +35,10 @@ struct PacketHead {
         }
     }
 
-    var portID: PortID { PortID(rawValue: port) }
-    var packetKind: PacketKind { PacketKind(rawValue: kind) ?? .rtp }
-    var arrival: MonotonicTime { MonotonicTime(nanoseconds: time) }
-    var remote: SocketAddress {
+    package var portID: PortID { PortID(rawValue: port) }
+    package var packetKind: PacketKind { PacketKind(rawValue: kind) ?? .rtp }
+    package var arrival: MonotonicTime { MonotonicTime(nanoseconds: time) }
+    package var remote: SocketAddress {
         SocketAddress(isV6 ? .v6(high, low) : .v4(UInt32(truncatingIfNeeded: low)), remotePort)
     }
 }
@@ -48,7 +48,7 @@ struct PacketHead {
 /// `@unchecked Sendable`: octets belong to the producer while they are outside `head..<tail` and to the consumer
 /// inside; the release of one index by its owner is what hands them over.
 @safe
-final class PacketRing: @unchecked Sendable {
+package final class PacketRing: @unchecked Sendable {
     /// Octets of one packet at most.
     static let packetLimit = 8192
     private static let skip = UInt32.max
@@ -61,7 +61,7 @@ final class PacketRing: @unchecked Sendable {
     private let tail = Atomic<Int>(0)
 
     /// `capacity` is rounded up to a power of two, 64 KiB at least.
-    init(capacity: Int) {
+    package init(capacity: Int) {
         var size = 1 << 16
         while size < capacity, size < 1 << 30 { size <<= 1 }
         self.capacity = size
@@ -71,7 +71,7 @@ final class PacketRing: @unchecked Sendable {
     deinit { unsafe bytes.deallocate() }
 
     /// Producer: false if there is no room or the packet is too long.
-    func push(
+    package func push(
         _ packet: Span<UInt8>, port: PortID, kind: PacketKind, remote: SocketAddress, time: MonotonicTime
     ) -> Bool {
         let headSize = MemoryLayout<PacketHead>.stride
@@ -98,7 +98,7 @@ final class PacketRing: @unchecked Sendable {
     }
 
     /// Consumer: hands out the oldest packet and drops it; false if there is none.
-    func pop(_ body: (PacketHead, Span<UInt8>) -> Void) -> Bool {
+    package func pop(_ body: (PacketHead, Span<UInt8>) -> Void) -> Bool {
         let headSize = MemoryLayout<PacketHead>.stride
         var position = head.load(ordering: .relaxed)
         guard position < tail.load(ordering: .acquiring) else { return false }

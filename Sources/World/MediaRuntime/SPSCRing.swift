@@ -7,7 +7,7 @@ import Synchronization
 /// `@unchecked Sendable`: a slot belongs to the producer while it is outside `head..<tail` and to the consumer inside;
 /// the release of one index by its owner is what hands slots over.
 @safe
-final class SPSCRing<Element: Sendable>: @unchecked Sendable {
+package final class SPSCRing<Element: Sendable>: @unchecked Sendable {
     private let slots: UnsafeMutablePointer<Element>
     private let capacity: Int
     /// The next to pop. Written by the consumer.
@@ -16,7 +16,7 @@ final class SPSCRing<Element: Sendable>: @unchecked Sendable {
     private let tail = Atomic<Int>(0)
 
     /// `capacity` is a power of two.
-    init(capacity: Int) {
+    package init(capacity: Int) {
         precondition(capacity > 0 && capacity & (capacity - 1) == 0)
         self.capacity = capacity
         unsafe slots = .allocate(capacity: capacity)
@@ -28,10 +28,10 @@ final class SPSCRing<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Producer: whether there is room.
-    var hasRoom: Bool { tail.load(ordering: .relaxed) - head.load(ordering: .acquiring) < capacity }
+    package var hasRoom: Bool { tail.load(ordering: .relaxed) - head.load(ordering: .acquiring) < capacity }
 
     /// Producer: false if it is full.
-    func push(_ element: Element) -> Bool {
+    package func push(_ element: Element) -> Bool {
         let position = tail.load(ordering: .relaxed)
         guard position - head.load(ordering: .acquiring) < capacity else { return false }
         unsafe (slots + (position & (capacity - 1))).initialize(to: element)
@@ -40,7 +40,7 @@ final class SPSCRing<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Consumer: nil if it is empty.
-    func pop() -> Element? {
+    package func pop() -> Element? {
         let position = head.load(ordering: .relaxed)
         guard position < tail.load(ordering: .acquiring) else { return nil }
         let element = unsafe (slots + (position & (capacity - 1))).move()
@@ -49,5 +49,5 @@ final class SPSCRing<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Consumer: whether there is nothing to pop.
-    var isEmpty: Bool { head.load(ordering: .relaxed) == tail.load(ordering: .acquiring) }
+    package var isEmpty: Bool { head.load(ordering: .relaxed) == tail.load(ordering: .acquiring) }
 }

@@ -175,24 +175,29 @@ import Testing
     @Test func `on a manual loop ten seconds of audio pass in a moment`() throws {
         try withDirectory { directory in
             let loop = try EventLoop.manual()
-            let (tone, recorder) = (PortID(rawValue: 1), PortID(rawValue: 2))
+            let (player, recorder) = (PortID(rawValue: 1), PortID(rawValue: 2))
             let path = directory + "/virtual.wav"
+            let played = directory + "/sine.wav"
+            try Data(WAVAudio(samples: sine(500), rate: 8000).serialized).write(to: URL(fileURLWithPath: played))
             let held = OnLoop(value: Held())
             loop.execute {
                 let runtime = MediaRuntime(
                     loop: loop, configuration: loopbackConfiguration(), random: RandomSource(SplitMix(state: 1))
                 ) { _ in }
                 held.value.runtime = runtime
-                runtime.perform(.openTone(tone, Tone(frequency: 500)))
+                runtime.perform(.openPlayer(player, path: played, loops: true))
                 runtime.perform(.openRecorder(recorder, path: path))
-                runtime.perform(.connect(from: tone, to: recorder))
+                runtime.perform(.connect(from: player, to: recorder))
+                runtime.perform(.startPlayer(player))
             }
             loop.run(for: .seconds(10))
             loop.execute { held.value.runtime?.stop() }
             loop.run(for: .zero)
             let recorded = try readWAV(path)
             #expect((79_000...80_080).contains(recorded.samples.count))
-            #expect(power(recorded.samples, at: 500) > 0)
+            let energy = recorded.samples.reduce(0.0) { $0 + Double($1) * Double($1) }
+            #expect(energy > 2.4e12)  // 0.95 of 80 000 samples of amplitude 8000
+            #expect(power(recorded.samples, at: 500) > 0.95 * energy)
         }
     }
 }
@@ -222,3 +227,4 @@ private func power(_ samples: [Int16], at frequency: Double) -> Double {
     }
     return total
 }
+

@@ -11,16 +11,16 @@ import Testing
         let ring = SPSCRing<Int>(capacity: 64)
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            for value in 0..<200_000 { while !ring.push(value) {} }
+            for value in 0..<50_000 { while !ring.push(value) {} }
             done.signal()
         }
         var expected = 0
-        while expected < 200_000 {
+        while expected < 50_000 {
             guard let value = ring.pop() else { continue }
             if value != expected { break }
             expected += 1
         }
-        #expect(expected == 200_000)
+        #expect(expected == 50_000)
         done.wait()
         #expect(ring.isEmpty)
     }
@@ -37,7 +37,7 @@ import Testing
 
     @Test func `packets of all sizes cross between two threads whole`() {
         let ring = PacketRing(capacity: 1 << 16)
-        let count = 50_000
+        let count = 10_000
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
             var random = SplitMix(state: 1)

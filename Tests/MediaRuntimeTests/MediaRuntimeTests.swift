@@ -60,7 +60,10 @@ import Testing
                 }
                 for side in sides {
                     side.perform(.reportStatistics(stream))
-                    guard case .statistics(stream, let figures)? = side.events.first(where: { if case .statistics = $0 { true } else { false } })
+                    guard
+                        case .statistics(stream, let figures)? = side.events.first(where: {
+                            if case .statistics = $0 { true } else { false }
+                        })
                     else {
                         Issue.record("no statistics")
                         return
@@ -227,4 +230,3 @@ private func power(_ samples: [Int16], at frequency: Double) -> Double {
     }
     return total
 }
-

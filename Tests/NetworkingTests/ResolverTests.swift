@@ -71,7 +71,8 @@ private let name = "sip.example.net"
 @Suite struct ResolverTests {
     @Test func `A and AAAA records come with their time to live`() throws {
         let four = try ask(name, .a) {
-            Octets.answer($0, [Octets.record(Octets.question, 1, 300, [192, 0, 2, 1]), Octets.record(Octets.question, 1, 60, [192, 0, 2, 2])])
+            Octets.answer(
+                $0, [Octets.record(Octets.question, 1, 300, [192, 0, 2, 1]), Octets.record(Octets.question, 1, 60, [192, 0, 2, 2])])
         }
         #expect(
             four
@@ -221,7 +222,8 @@ private let name = "sip.example.net"
 @Suite struct DNSMessageTests {
     /// Every prefix and many single-octet changes of a good answer: any result is right, none may trap.
     @Test func `V-014 no change of an octet makes the reader trap`() {
-        let query: [UInt8] = [0, 1, 1, 0] + Octets.u16(1) + [0, 0, 0, 0, 0, 0] + Octets.name("example.net") + Octets.u16(35) + Octets.u16(1)
+        let query: [UInt8] =
+            [0, 1, 1, 0] + Octets.u16(1) + [0, 0, 0, 0, 0, 0] + Octets.name("example.net") + Octets.u16(35) + Octets.u16(1)
         let good = Octets.answer(
             query,
             [

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// A cryptographic generator: the kernel's, taken 256 octets at a time (RFC 8760 nonces, RFC 3550 SSRCs, tags, branches).
@@ -19,7 +19,10 @@ public struct SecureRandom: RandomNumberGenerator {
 
     public mutating func next() -> UInt64 {
         if used >= buffer.count {
-            let filled = unsafe buffer.withUnsafeMutableBytes { unsafe getentropy($0.baseAddress!, $0.count) == 0 }
+            let filled = unsafe buffer.withUnsafeMutableBytes { bytes in
+                guard let start = bytes.baseAddress else { return false }
+                return unsafe getentropy(start, bytes.count) == 0
+            }
             guard filled else {
                 var system = SystemRandomNumberGenerator()
                 return system.next()

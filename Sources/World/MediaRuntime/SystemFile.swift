@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// A file by its descriptor: the few calls that the file thread needs. Closed with the value.
@@ -50,7 +50,8 @@ struct SystemFile: ~Copyable {
         var done = 0
         while done < bytes.count {
             let count = unsafe bytes.withUnsafeBytes {
-                unsafe pwrite(descriptor, $0.baseAddress! + done, $0.count - done, off_t(offset + done))
+                let start = unsafe $0.baseAddress.map { unsafe $0 + done }
+                return unsafe pwrite(descriptor, start, $0.count - done, off_t(offset + done))
             }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { throw Failure(count < 0 ? errno : ENOSPC) }

@@ -5,9 +5,9 @@ import Essentials
 import SIPAgent
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// What a datagram socket is for.
@@ -133,8 +133,8 @@ public final class DatagramSocket {
         while sent < outgoing.count {
             let count = unsafe outgoing.withUnsafeBufferPointer { list in
                 unsafe bytes.withUnsafeBufferPointer { octets in
-                    unsafe cposix_send(
-                        descriptor, octets.baseAddress, list.baseAddress! + sent, Int32(clamping: list.count - sent))
+                    let start = unsafe list.baseAddress.map { unsafe $0 + sent }
+                    return unsafe cposix_send(descriptor, octets.baseAddress, start, Int32(clamping: list.count - sent))
                 }
             }
             if count > 0 {

@@ -86,7 +86,10 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
         var handle: UInt = 0
         let context = unsafe Unmanaged.passRetained(self).toOpaque()
         let status = unsafe cposix_thread_start(
-            { unsafe Unmanaged<EventLoop>.fromOpaque($0!).takeRetainedValue().runThread() }, context, name, 0, nil, &handle)
+            { context in
+                guard let context = unsafe context else { return }
+                unsafe Unmanaged<EventLoop>.fromOpaque(context).takeRetainedValue().runThread()
+            }, context, name, 0, nil, &handle)
         guard status == 0 else {
             unsafe Unmanaged<EventLoop>.fromOpaque(context).release()
             throw NetworkError(errno: -status, context: "the thread of an event loop")

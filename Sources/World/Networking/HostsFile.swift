@@ -4,9 +4,9 @@ import Essentials
 import SIPAgent
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// The names that are known without asking: `/etc/hosts`, and `localhost` with all below it (RFC 6761 §6.3).

@@ -4,9 +4,9 @@ import CPosix
 import SIPAgent
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// What the system refused: a stable code, a plain reason and what was asked for.

@@ -247,4 +247,3 @@ private final class OpenQuestion {
         self.question = question
     }
 }
-

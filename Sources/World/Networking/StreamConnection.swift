@@ -5,9 +5,9 @@ import Essentials
 import SIPAgent
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// The limits of a connection.
@@ -137,8 +137,9 @@ public final class StreamConnection {
     private func flush() {
         guard state == .open || state == .closing else { return }
         while queued > 0 {
-            let count = unsafe queue.withUnsafeBufferPointer {
-                unsafe cposix_write(descriptor, $0.baseAddress! + offset, $0.count - offset)
+            let count = unsafe queue.withUnsafeBufferPointer { octets in
+                let start = unsafe octets.baseAddress.map { unsafe $0 + offset }
+                return unsafe cposix_write(descriptor, start, octets.count - offset)
             }
             if count < 0 {
                 if count == -Int(EINTR) { continue }

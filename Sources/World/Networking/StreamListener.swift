@@ -4,9 +4,9 @@ import CPosix
 import Essentials
 
 #if canImport(Glibc)
-import Glibc
+    import Glibc
 #elseif canImport(Darwin)
-import Darwin
+    import Darwin
 #endif
 
 /// A listening TCP socket on a loop. Belongs to the loop and stays open until `close`.

@@ -41,9 +41,9 @@ import Testing
     @Test func `two runtimes exchange audio, and each records what the other plays`() throws {
         try withDirectory { directory in
             try withLoop { loop in
-                let tone = WAVAudio(samples: sine(440), rate: 8000)
+                let tone = WAVAudio(rate: 8000, samples: sine(440))
                 let played = directory + "/tone.wav"
-                try Data(tone.serialized).write(to: URL(fileURLWithPath: played))
+                try Data(WAVEncoder.file(tone)).write(to: URL(fileURLWithPath: played))
                 let sides = [Side(loop, loopbackConfiguration(), seed: 1), Side(loop, loopbackConfiguration(), seed: 2)]
                 let (stream, player, recorder) = (PortID(rawValue: 1), PortID(rawValue: 2), PortID(rawValue: 3))
                 let addresses = try sides.map { try $0.openStream(stream) }
@@ -181,7 +181,7 @@ import Testing
             let (player, recorder) = (PortID(rawValue: 1), PortID(rawValue: 2))
             let path = directory + "/virtual.wav"
             let played = directory + "/sine.wav"
-            try Data(WAVAudio(samples: sine(500), rate: 8000).serialized).write(to: URL(fileURLWithPath: played))
+            try Data(WAVEncoder.file(WAVAudio(rate: 8000, samples: sine(500)))).write(to: URL(fileURLWithPath: played))
             let held = OnLoop(value: Held())
             loop.execute {
                 let runtime = MediaRuntime(

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import MediaRuntime
+import Media
 import Testing
 
 private func u16(_ value: Int) -> [UInt8] { [UInt8(value & 255), UInt8(value >> 8 & 255)] }
@@ -18,14 +18,12 @@ private func read(_ bytes: [UInt8]) throws -> WAVAudio { try WAVAudio(parsing: b
 
 @Suite struct WAVTests {
     @Test func `what is written is read again`() throws {
-        let audio = WAVAudio(samples: [0, 1, -1, 32767, -32768, 1234], rate: 16000)
-        #expect(try read(audio.serialized) == audio)
+        let audio = WAVAudio(rate: 16000, samples: [0, 1, -1, 32767, -32768, 1234])
+        #expect(try read(WAVEncoder.file(audio)) == audio)
     }
 
     @Test func `every format is read at its value`() throws {
         #expect(try read(file(format: 1, bits: 8, data: [128, 255, 0])).samples == [0, 0x7f00, -0x8000])
-        #expect(try read(file(format: 1, bits: 24, data: [9, 0x34, 0x12, 0, 0, 0x80])).samples == [0x1234, -0x8000])
-        #expect(try read(file(format: 1, bits: 32, data: [9, 9, 0x34, 0x12])).samples == [0x1234])
         #expect(try read(file(format: 1, channels: 2, bits: 16, data: u16(100) + u16(300))).samples == [200])
         // G.711: the quietest and the loudest codes.
         #expect(try read(file(format: 7, bits: 8, data: [0xff, 0x7f, 0x80, 0x00])).samples == [0, 0, 32124, -32124])

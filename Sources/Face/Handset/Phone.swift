@@ -34,8 +34,8 @@ public actor Phone {
     private var handler: EventHandler?
     private var accounts: [AccountID: Account] = [:]
     private var calls: [CallID: Call] = [:]
-    private nonisolated let incoming = EventChannel<Call>()
-    private nonisolated let channel = EventChannel<PhoneEvent>(limit: 4096)
+    private nonisolated let incoming: EventChannel<Call>
+    private nonisolated let channel: EventChannel<PhoneEvent>
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
     private var isStopped = false
     /// Ports that are closed when their call ends: players, recorders, echoes.
@@ -51,15 +51,17 @@ public actor Phone {
         loop = settings.loop ?? EventLoop.shared
         self.settings = settings
         self.handler = handler
+        incoming = EventChannel(keepsForFirstReader: settings.keepsForFirstReader)
+        channel = EventChannel(limit: 4096, keepsForFirstReader: settings.keepsForFirstReader)
         core = PhoneCore(
             configuration: settings.core, cryptography: OpenSSLCryptography(), random: RandomSource(SecureRandom()))
         try open()
     }
 
-    /// Calls for us from now on, and those that came before the first sequence was made.
+    /// Calls for us from now on, and those that came before the first sequence was made (`keepsForFirstReader`).
     public nonisolated var incomingCalls: AsyncStream<Call> { incoming.stream() }
 
-    /// Every event of the phone (the first sequence made begins with those so far).
+    /// Every event of the phone (the first sequence made begins with those so far: `keepsForFirstReader`).
     public nonisolated var events: AsyncStream<PhoneEvent> { channel.stream() }
 
     /// Joins ports: calls, players, recorders, tones.
@@ -166,7 +168,7 @@ public actor Phone {
 
     private func deliver(_ event: PhoneEvent) {
         let now = loop.now
-        if case .incomingCall(let id, let shown) = event, let port = try? core.port(of: id) {
+        if case .incomingCall(let id, let shown) = event, incoming.isWanted, let port = try? core.port(of: id) {
             let call = Call(id: id, direction: .incoming, port: port, incoming: shown, phone: self)
             calls[id] = call
             incoming.send(call)

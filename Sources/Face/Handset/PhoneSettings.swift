@@ -36,6 +36,9 @@ public struct PhoneSettings: Sendable {
     public var trace: (@Sendable (TraceRecord) -> Void)?
     /// The loop that runs the phone; phones share one unless told otherwise.
     public var loop: EventLoop?
+    /// Whether incoming calls and events are kept until somebody first reads `Phone.incomingCalls` and `Phone.events`: the
+    /// newest 1 024 calls and 4 096 events. False where a handler is all there is: then nothing is kept of a call that is over.
+    public var keepsForFirstReader = true
 
     public init(
         core: PhoneConfiguration = PhoneConfiguration(), listeners: [Listener] = [], mediaAddress: IPAddress? = nil,

@@ -17,9 +17,10 @@ final class ServicePhone: Sendable {
         var core = PhoneConfiguration()
         core.agent.directCalls = .accept
         let desk = ServiceDesk(settings)
-        phone = try await Phone(
-            PhoneSettings(core: core, listeners: [.init(.udp, SocketAddress(address, 0))], bridgeRate: 8000, loop: settings.loop)
-        ) { phone, event, _ in
+        var phoneSettings = PhoneSettings(
+            core: core, listeners: [.init(.udp, SocketAddress(address, 0))], bridgeRate: 8000, loop: settings.loop)
+        phoneSettings.keepsForFirstReader = false
+        phone = try await Phone(phoneSettings) { phone, event, _ in
             desk.handle(event, on: phone)
         }
         let port = await phone.listening.first?.address.port

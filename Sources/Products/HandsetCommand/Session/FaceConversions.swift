@@ -25,7 +25,13 @@ extension AccountSettings {
         let transport = transport ?? .udp
         var listeners = [PhoneSettings.Listener(.udp, listen)]
         if transport == .tcp || address == nil { listeners.append(.init(.tcp, listen)) }
-        return PhoneSettings(core: core, listeners: listeners, mediaPorts: rtpPorts, dnsServer: dnsServer)
+        // With G.711 alone a faster bridge brings nothing, and its two resamplers cost as much as the rest of the call.
+        let isNarrow = core.audio.codecs.allSatisfy { ["PCMU", "PCMA"].contains($0.name.uppercased()) }
+        var settings = PhoneSettings(
+            core: core, listeners: listeners, mediaPorts: rtpPorts, bridgeRate: isNarrow ? 8000 : 16_000, dnsServer: dnsServer)
+        // The command lives by its handler alone.
+        settings.keepsForFirstReader = false
+        return settings
     }
 
     /// The account that the options describe; nil for direct calls.

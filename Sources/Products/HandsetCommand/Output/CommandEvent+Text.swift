@@ -53,6 +53,7 @@ extension CommandEvent.CallReference: CustomStringConvertible {
 extension String {
     /// Without control characters and the marks that reverse the direction of text: what a stranger sends is shown in a terminal.
     package var printable: String {
+        if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return self }
         var result = ""
         for scalar in unicodeScalars {
             switch scalar.properties.generalCategory {

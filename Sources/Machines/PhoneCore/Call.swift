@@ -6,8 +6,8 @@ import SDP
 import SIP
 import SIPAgent
 
-/// One call as the phone keeps it.
-struct Call {
+/// One call as the phone keeps it. A class: it changes with every message, and is too large to be copied each time.
+final class Call {
     /// How far the call has come. Each case holds what is valid there only.
     enum Phase {
         /// Outgoing: the RTP sockets are being opened; then this INVITE goes out.
@@ -15,7 +15,7 @@ struct Call {
         /// Outgoing: the INVITE is out.
         case inviting
         /// Incoming: the RTP sockets are being opened; then it rings.
-        case openingIncoming(invite: IncomingInvite, offer: SessionDescription?)
+        case openingIncoming(invite: IncomingInvite, offer: ExaminedOffer?)
         /// Incoming: it rings. The answer is ready; nil for an INVITE without an offer.
         case ringing(answer: [UInt8]?)
         /// Incoming: 200 is sent, the ACK not yet here.
@@ -66,6 +66,17 @@ struct Call {
     var answeredAt: MonotonicTime?
     /// When the call is ended because no packet comes.
     var silenceDeadline: MonotonicTime?
+
+    init(
+        id: CallID, account: AccountID?, direction: CallDirection, port: PortID, phase: Phase, negotiation: OfferAnswer
+    ) {
+        self.id = id
+        self.account = account
+        self.direction = direction
+        self.port = port
+        self.phase = phase
+        self.negotiation = negotiation
+    }
 
     /// The direction that our next description should state (RFC 3264 §8.4).
     var wantedDirection: Direction {

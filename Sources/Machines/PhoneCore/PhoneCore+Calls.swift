@@ -26,7 +26,7 @@ extension PhoneCore {
         for header in options.headers where HeaderName(header.name) == nil {
             throw PhoneError(.badHeader, "“\(header.name)” cannot be the name of a header field.")
         }
-        var call = makeCall(account: account, direction: .outgoing, phase: .openingOutgoing(target: target, options: options))
+        let call = makeCall(account: account, direction: .outgoing, phase: .openingOutgoing(target: target, options: options))
         call.remote = NameAddress(displayName: nil, uri: target)
         calls[call.id] = call
         emit(.callState(call.id, .calling, status: 0, reason: ""))
@@ -35,7 +35,7 @@ extension PhoneCore {
 
     /// Answers an incoming call that rings.
     public func answer(_ id: CallID, now: MonotonicTime) throws(PhoneError) {
-        var call = try require(id)
+        let call = try require(id)
         guard case .ringing(let answer) = call.phase, let session = call.session, let local = call.local else {
             throw PhoneError(.wrongState, "Only a call that rings can be answered.")
         }
@@ -44,10 +44,9 @@ extension PhoneCore {
         if body == nil {
             body = call.negotiation.makeOffer(local: local, direction: call.wantedDirection).serialized()
         }
-        if call.audio != nil { configureStream(&call) }
+        if call.audio != nil { configureStream(call) }
         call.lastStatus = 200
         call.lastReason = "OK"
-        calls[id] = call
         emit(.callState(id, .connecting, status: 200, reason: "OK"))
         agent.accept(session, answer: body, now: now)
         drainAgent(now: now)
@@ -78,10 +77,9 @@ extension PhoneCore {
 
     /// Stops or lets through what the bridge gives to the call; the peer hears nothing while muted.
     public func setMuted(_ id: CallID, _ isMuted: Bool, now: MonotonicTime) throws(PhoneError) {
-        var call = try require(id)
+        let call = try require(id)
         call.isMuted = isMuted
-        if call.hasMedia { configureStream(&call) }
-        calls[id] = call
+        if call.hasMedia { configureStream(call) }
     }
 
     /// Asks for the call's statistics; they come as `PhoneEvent.statistics`.

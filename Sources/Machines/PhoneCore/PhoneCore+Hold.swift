@@ -16,29 +16,27 @@ extension PhoneCore {
     public func resume(_ id: CallID, now: MonotonicTime) throws(PhoneError) { try setHold(id, false, now: now) }
 
     private func setHold(_ id: CallID, _ holds: Bool, now: MonotonicTime) throws(PhoneError) {
-        var call = try require(id)
+        let call = try require(id)
         guard case .established = call.phase else { throw PhoneError(.wrongState, "Only an answered call can be held or resumed.") }
         guard call.wantsHold != holds else { return }
         call.wantsHold = holds
-        if call.hasMedia, holds { configureStream(&call) }
-        calls[id] = call
+        if call.hasMedia, holds { configureStream(call) }
         reconcileHold(id, now: now)
         drainAgent(now: now)
     }
 
     /// Sends a re-INVITE if what the user wants differs from what is agreed, and no other change is under way.
     func reconcileHold(_ id: CallID, now: MonotonicTime) {
-        guard var call = calls[id], let session = call.session, let local = call.local else { return }
+        guard let call = calls[id], let session = call.session, let local = call.local else { return }
         guard case .established = call.phase, case .none = call.change, call.wantsHold != call.isHeldLocally else { return }
         call.change = .offered(holds: call.wantsHold)
         let offer = call.negotiation.makeOffer(local: local, direction: call.wantedDirection)
-        calls[id] = call
         agent.reinvite(session, offer: offer.serialized(), now: now)
     }
 
     /// Our re-INVITE was accepted.
     func reinviteAnswered(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
-        guard let id = callOfSession[session], var call = calls[id], case .offered(let holds) = call.change else { return }
+        guard let id = callOfSession[session], let call = calls[id], case .offered(let holds) = call.change else { return }
         call.change = .none
         do throws(SDPError) {
             guard let body = message.body(ofType: "application", "sdp"), !body.isEmpty else {
@@ -47,15 +45,13 @@ extension PhoneCore {
             call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
         } catch {
             call.wantsHold = call.isHeldLocally
-            if call.hasMedia { configureStream(&call) }
-            calls[id] = call
+            if call.hasMedia { configureStream(call) }
             let cause = Cause("call.change.unusable", "The other side's answer to the change cannot be used: \(error.reason)")
             emit(.holdFailed(id, cause))
             return
         }
         call.isHeldLocally = holds
-        configureStream(&call)
-        calls[id] = call
+        configureStream(call)
         emit(.hold(id, by: .local, isHeld: holds))
         noteRemoteHold(id)
         reconcileHold(id, now: now)
@@ -63,17 +59,15 @@ extension PhoneCore {
 
     /// Our re-INVITE failed. The old session goes on (RFC 3261 §14.1).
     func reinviteFailed(_ session: SessionID, _ cause: Cause, willRetry: Bool, now: MonotonicTime) {
-        guard let id = callOfSession[session], var call = calls[id] else { return }
+        guard let id = callOfSession[session], let call = calls[id] else { return }
         call.negotiation.withdrawOffer()
         if willRetry {
             call.change = .waiting
-            calls[id] = call
             return
         }
         call.change = .none
         call.wantsHold = call.isHeldLocally
-        if call.hasMedia { configureStream(&call) }
-        calls[id] = call
+        if call.hasMedia { configureStream(call) }
         emit(.holdFailed(id, cause))
     }
 
@@ -86,14 +80,13 @@ extension PhoneCore {
 
     /// The peer wants to change the session.
     func reinvited(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
-        guard let id = callOfSession[session], var call = calls[id], let local = call.local else {
+        guard let id = callOfSession[session], let call = calls[id], let local = call.local else {
             agent.answerReinvite(session, status: 500, answer: nil, now: now)
             return
         }
         guard let body = message.body(ofType: "application", "sdp"), !body.isEmpty else {
             let offer = call.negotiation.makeOffer(local: local, direction: call.wantedDirection)
             call.change = .awaitingAnswerInACK
-            calls[id] = call
             agent.answerReinvite(session, status: 200, answer: offer.serialized(), now: now)
             return
         }
@@ -102,12 +95,10 @@ extension PhoneCore {
             let result = try call.negotiation.answer(offer, local: local, direction: call.wantedDirection)
             guard let audio = result.audio else { throw SDPError(.noAudio, "The offer has no audio that can be used.") }
             call.audio = audio
-            configureStream(&call)
-            calls[id] = call
+            configureStream(call)
             agent.answerReinvite(session, status: 200, answer: result.answer.serialized(), now: now)
             noteRemoteHold(id)
         } catch {
-            calls[id] = call
             agent.answerReinvite(session, status: error.status, answer: nil, now: now)
             let sentence = "A change of the call was refused because its media cannot be used: \(error.reason)"
             emit(.warning(id, Cause("call.change.refused", sentence, status: error.status, evidence: [.init("sdp.error", error.code.rawValue)])))
@@ -116,10 +107,9 @@ extension PhoneCore {
 
     /// Tells the application when the peer's hold changed.
     func noteRemoteHold(_ id: CallID) {
-        guard var call = calls[id], let audio = call.audio, audio.remoteHolds != call.isHeldRemotely else { return }
+        guard let call = calls[id], let audio = call.audio, audio.remoteHolds != call.isHeldRemotely else { return }
         call.isHeldRemotely = audio.remoteHolds
         if call.isHeldRemotely { silences.disarm(id) }
-        calls[id] = call
         emit(.hold(id, by: .remote, isHeld: audio.remoteHolds))
     }
 }

@@ -39,18 +39,17 @@ extension PhoneCore {
     }
 
     private func streamOpened(_ port: PortID, _ rtp: SocketAddress, now: MonotonicTime) {
-        guard let id = callOfPort[port], var call = calls[id] else { return }
+        guard let id = callOfPort[port], let call = calls[id] else { return }
         call.local = rtp
         switch call.phase {
         case .openingOutgoing(let target, let options):
             call.phase = .inviting
             let offer = call.negotiation.makeOffer(local: rtp, direction: call.wantedDirection).serialized()
-            calls[id] = call
             if let early = call.negotiation.offeredAudio { order(.configureStream(port, StreamConfiguration(early, isMuted: false))) }
             invite(id, call.account, target, offer, options, now: now)
         case .openingIncoming(let invite, let offer):
             ring(call, invite, offer, local: rtp, now: now)
-        case .inviting, .ringing, .accepting, .established, .ended: calls[id] = call
+        case .inviting, .ringing, .accepting, .established, .ended: break
         }
     }
 
@@ -68,8 +67,7 @@ extension PhoneCore {
         }
     }
 
-    private func ring(_ call: Call, _ invite: IncomingInvite, _ offer: SessionDescription?, local: SocketAddress, now: MonotonicTime) {
-        var call = call
+    private func ring(_ call: Call, _ invite: IncomingInvite, _ offer: ExaminedOffer?, local: SocketAddress, now: MonotonicTime) {
         guard let session = call.session else { return }
         var answer: [UInt8]?
         if let offer {
@@ -85,10 +83,9 @@ extension PhoneCore {
         }
         call.phase = .ringing(answer: answer)
         call.lastStatus = 180
-        calls[call.id] = call
         // The user's automatic answer may come before 180; the order of the protocol is kept (requirement A15).
         agent.ring(session, now: now)
-        let from = invite.message.from
+        let from = call.remote ?? invite.remote
         let shown = IncomingCall(
             account: invite.account, displayName: from.displayName, remote: from.uri, invite: invite.message)
         emit(.incomingCall(call.id, shown))
@@ -117,7 +114,7 @@ extension PhoneCore {
     }
 
     /// Gives the stream what the last negotiation, the holds and the mute say, and tells the application.
-    func configureStream(_ call: inout Call) {
+    func configureStream(_ call: Call) {
         guard let audio = call.audio, let local = call.local else { return }
         call.hasMedia = true
         let isHeld = call.wantsHold || call.isHeldLocally

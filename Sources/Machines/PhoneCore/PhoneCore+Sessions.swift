@@ -17,19 +17,18 @@ extension PhoneCore {
             emit(.warning(nil, Cause("call.refused.limit", sentence, status: 486)))
             return
         }
-        var offer: SessionDescription?
+        var offer: ExaminedOffer?
         if let body = invite.message.body(ofType: "application", "sdp"), !body.isEmpty {
             do throws(SDPError) {
                 let description = try SessionDescription(parsing: body)
                 let probe = OfferAnswer(capabilities: configuration.audio, sessionID: 0)
-                if let refusal = probe.refusal(of: description) { throw refusal }
-                offer = description
+                offer = try probe.examine(description)
             } catch {
                 refuse(session, error, now: now)
                 return
             }
         }
-        var call = makeCall(
+        let call = makeCall(
             account: invite.account, direction: .incoming, phase: .openingIncoming(invite: invite, offer: offer))
         call.session = session
         call.remote = invite.remote
@@ -39,7 +38,7 @@ extension PhoneCore {
 
     /// A provisional answer to our INVITE.
     func progress(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
-        guard let id = callOfSession[session], var call = calls[id] else { return }
+        guard let id = callOfSession[session], let call = calls[id] else { return }
         guard message.statusCode > 100 else { return }
         call.lastStatus = message.statusCode
         call.lastReason = message.reasonPhrase
@@ -50,16 +49,15 @@ extension PhoneCore {
             if let description = try? SessionDescription(parsing: body), let audio = try? negotiation.receiveAnswer(description) {
                 call.audio = audio
                 call.mediaTag = tag
-                configureStream(&call)
+                configureStream(call)
             }
         }
-        calls[id] = call
         emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
     }
 
     /// The first 2xx to our INVITE; the agent has sent the ACK.
     func answered(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
-        guard let id = callOfSession[session], var call = calls[id] else { return }
+        guard let id = callOfSession[session], let call = calls[id] else { return }
         call.phase = .established
         call.answeredAt = now
         call.lastStatus = message.statusCode
@@ -75,15 +73,13 @@ extension PhoneCore {
                 throw SDPError(.mismatch, "The answer holds no session description.")
             }
         } catch {
-            calls[id] = call
             let cause = Cause(
                 "media.answer.unusable", "The call was ended because the other side's media description cannot be used: \(error.reason)",
                 evidence: [.init("sdp.error", error.code.rawValue)])
             agent.hangUp(session, cause: cause, now: now)
             return
         }
-        configureStream(&call)
-        calls[id] = call
+        configureStream(call)
         emit(.callState(id, .connecting, status: message.statusCode, reason: message.reasonPhrase))
         emit(.callState(id, .confirmed, status: message.statusCode, reason: message.reasonPhrase))
         noteRemoteHold(id)
@@ -92,7 +88,7 @@ extension PhoneCore {
 
     /// The ACK to our 200: of the first INVITE, or of a re-INVITE that had no offer.
     func confirmed(_ session: SessionID, _ message: SIPMessage?, now: MonotonicTime) {
-        guard let id = callOfSession[session], var call = calls[id] else { return }
+        guard let id = callOfSession[session], let call = calls[id] else { return }
         let isFirst: Bool
         if case .accepting = call.phase { isFirst = true } else { isFirst = false }
         var awaitsAnswer = isFirst && call.audio == nil
@@ -109,16 +105,14 @@ extension PhoneCore {
                 }
                 call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
             } catch {
-                calls[id] = call
                 let cause = Cause(
                     "media.answer.unusable", "The call was ended because it has no usable media description: \(error.reason)",
                     evidence: [.init("sdp.error", error.code.rawValue)])
                 agent.hangUp(session, cause: cause, now: now)
                 return
             }
-            configureStream(&call)
+            configureStream(call)
         }
-        calls[id] = call
         if isFirst { emit(.callState(id, .confirmed, status: 200, reason: "OK")) }
         noteRemoteHold(id)
         reconcileHold(id, now: now)

@@ -58,7 +58,10 @@ public struct MediaDescription: Sendable, Hashable {
 
 /// The text before the first run of spaces, and the text after it.
 func splitAtSpace(_ text: String) -> (Substring, Substring) {
-    let trimmed = text.drop { $0 == " " }
-    guard let space = trimmed.firstIndex(of: " ") else { return (trimmed, "") }
-    return (trimmed[..<space], trimmed[space...].drop { $0 == " " })
+    // By octets: a space is never part of another character's UTF-8.
+    let octets = text.utf8
+    guard let start = octets.firstIndex(where: { $0 != 0x20 }) else { return ("", "") }
+    guard let space = octets[start...].firstIndex(of: 0x20) else { return (text[start...], "") }
+    guard let rest = octets[space...].firstIndex(where: { $0 != 0x20 }) else { return (text[start..<space], "") }
+    return (text[start..<space], text[rest...])
 }

@@ -4,9 +4,18 @@
 
 import Essentials
 
+/// An offer that can be answered, as `OfferAnswer.examine` found it.
+public struct ExaminedOffer: Sendable {
+    public let offer: SessionDescription
+    /// nil: no audio line is open.
+    fileprivate let acceptance: OfferAnswer.Acceptance?
+    /// What was let pass in it.
+    fileprivate let leniencies: Leniencies
+}
+
 extension OfferAnswer {
     /// A line of an offer that can be taken.
-    private struct Acceptance {
+    fileprivate struct Acceptance: Sendable {
         var index: Int
         var connection: Connection
         var entries: [PayloadTypeTable.Entry]
@@ -29,13 +38,26 @@ extension OfferAnswer {
         guard !isOfferPending else {
             throw SDPError(.offerPending, "an offer came while ours waits for its answer")
         }
-        let accepted: Acceptance?
+        let examined: ExaminedOffer
         do {
-            accepted = try accept(offer)
+            examined = try examine(offer)
         } catch {
             counters.increment(error.code == .needsSRTP ? .offersNeedingSRTP : .offersRefused)
             throw error
         }
+        return try answer(examined, local: local, direction: direction)
+    }
+
+    /// Answers an offer that `examine` of this machine, or of one with the same capabilities and no session yet, has found good.
+    public mutating func answer(
+        _ examined: ExaminedOffer, local: SocketAddress, direction: Direction
+    ) throws(SDPError) -> (answer: SessionDescription, audio: NegotiatedAudio?) {
+        guard !isOfferPending else {
+            throw SDPError(.offerPending, "an offer came while ours waits for its answer")
+        }
+        let offer = examined.offer
+        let accepted = examined.acceptance
+        leniencies.formUnion(examined.leniencies)
         ownOffer = nil
         lines = offer.media.map {
             Line(type: $0.type, protocolName: $0.protocolName, format: $0.formats.first ?? "0")
@@ -83,13 +105,21 @@ extension OfferAnswer {
 
     /// Why this offer would be refused; nil if it can be answered. Changes nothing: to be asked before the phone rings.
     public func refusal(of offer: SessionDescription) -> SDPError? {
-        var copy = self
         do {
-            _ = try copy.accept(offer)
+            _ = try examine(offer)
             return nil
         } catch {
             return error
         }
+    }
+
+    /// Whether this offer can be answered, for `answer(_:local:direction:)` once it is known where we receive. Changes
+    /// nothing.
+    /// - Throws: why it is to be refused.
+    public func examine(_ offer: SessionDescription) throws(SDPError) -> ExaminedOffer {
+        var copy = self
+        let acceptance = try copy.accept(offer)
+        return ExaminedOffer(offer: offer, acceptance: acceptance, leniencies: copy.leniencies)
     }
 
     /// The line to take: the one in use if it is still good, else the first good one. nil: no audio line is open.

@@ -2,7 +2,7 @@
 
 /// The formats of one RTP line with their meanings, in the order of the line, made in one pass over its attributes.
 struct PayloadTypeTable {
-    struct Entry {
+    struct Entry: Sendable {
         var payloadType: UInt8
         var map: RTPMap
         /// The peer's `a=fmtp`, or empty.
@@ -17,17 +17,23 @@ struct PayloadTypeTable {
 
     /// - Parameter fallback: what a number means that has neither an rtpmap nor a static meaning.
     init(_ media: MediaDescription, fallback: PayloadTypeBindings = PayloadTypeBindings()) {
-        var maps = [RTPMap?](repeating: nil, count: 128)
-        var parameters = [String?](repeating: nil, count: 128)
+        // By number: the place of its first rtpmap and fmtp, or `none`. Two small tables of octets, not 128 optional values.
+        let none = UInt8.max
+        var mapPlaces = [UInt8](repeating: none, count: 128)
+        var parameterPlaces = mapPlaces
+        var maps: [RTPMap] = []
+        var parameters: [String] = []
         for attribute in media.attributes {
             guard let value = attribute.value else { continue }
             if attribute.name == "rtpmap" {
-                guard let (number, map) = RTPMap.parse(value) else { continue }
-                if maps[Int(number)] == nil { maps[Int(number)] = map }
+                guard let (number, map) = RTPMap.parse(value), mapPlaces[Int(number)] == none else { continue }
+                mapPlaces[Int(number)] = UInt8(truncatingIfNeeded: maps.count)
+                maps.append(map)
             } else if attribute.name == "fmtp" {
                 let (name, rest) = splitAtSpace(value)
-                guard let number = UInt8(name), number <= 127 else { continue }
-                if parameters[Int(number)] == nil { parameters[Int(number)] = String(rest) }
+                guard let number = UInt8(name), number <= 127, parameterPlaces[Int(number)] == none else { continue }
+                parameterPlaces[Int(number)] = UInt8(truncatingIfNeeded: parameters.count)
+                parameters.append(String(rest))
             }
         }
         var seen = [Bool](repeating: false, count: 128)
@@ -38,7 +44,8 @@ struct PayloadTypeTable {
             }
             guard !seen[Int(number)] else { continue }
             seen[Int(number)] = true
-            var map = maps[Int(number)] ?? RTPMap.staticType(number)
+            let mapPlace = mapPlaces[Int(number)]
+            var map = mapPlace == none ? RTPMap.staticType(number) : maps[Int(mapPlace)]
             if map == nil, let bound = fallback.map(number) {
                 map = bound
                 usedFallback = true
@@ -47,7 +54,8 @@ struct PayloadTypeTable {
                 ignored += 1
                 continue
             }
-            entries.append(Entry(payloadType: number, map: map, parameters: parameters[Int(number)] ?? ""))
+            let place = parameterPlaces[Int(number)]
+            entries.append(Entry(payloadType: number, map: map, parameters: place == none ? "" : parameters[Int(place)]))
         }
     }
 }

@@ -26,13 +26,23 @@ public struct RTPMap: Sendable, Hashable {
     public static func parse(_ value: String) -> (payloadType: UInt8, map: RTPMap)? {
         let (number, rest) = splitAtSpace(value)
         guard let payloadType = UInt8(number), payloadType <= 127 else { return nil }
-        let parts = rest.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
-        guard parts.count >= 2, !parts[0].isEmpty,
-            let clockRate = Int(parts[1].prefix { $0 != " " }), (1...1_000_000).contains(clockRate)
-        else { return nil }
+        let octets = rest.utf8
+        guard let nameEnd = octets.firstIndex(of: 0x2f), nameEnd > octets.startIndex else { return nil }
+        let rateStart = octets.index(after: nameEnd)
+        let rateEnd = octets[rateStart...].firstIndex(of: 0x2f) ?? octets.endIndex
+        guard let clockRate = leadingNumber(rest[rateStart..<rateEnd]), (1...1_000_000).contains(clockRate) else { return nil }
         var channels = 1
-        if parts.count > 2, let count = Int(parts[2].prefix { $0 != " " }), (1...255).contains(count) { channels = count }
-        return (payloadType, RTPMap(String(parts[0]), clockRate, channels))
+        if rateEnd < octets.endIndex {
+            let start = octets.index(after: rateEnd)
+            let end = octets[start...].firstIndex(of: 0x2f) ?? octets.endIndex
+            if let count = leadingNumber(rest[start..<end]), (1...255).contains(count) { channels = count }
+        }
+        return (payloadType, RTPMap(String(rest[..<nameEnd]), clockRate, channels))
+    }
+
+    /// The number before the first space.
+    private static func leadingNumber(_ text: Substring) -> Int? {
+        Int(text[..<(text.utf8.firstIndex(of: 0x20) ?? text.endIndex)])
     }
 
     /// The static types of RFC 3551 §6, tables 4 and 5; nil for reserved, unassigned and dynamic numbers.

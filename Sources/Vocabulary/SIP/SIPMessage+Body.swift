@@ -14,8 +14,9 @@ public struct BodyPart: Sendable {
 extension SIPMessage {
     /// The content of the body, or of the first part of it, with that type; nil if there is none.
     public func body(ofType type: String, _ subtype: String) -> [UInt8]? {
-        guard !body.isEmpty else { return nil }
-        let wanted = MediaType(type, subtype)
+        guard !body.isEmpty, let whole = contentType else { return nil }
+        let wanted = type == MediaType.sdp.type && subtype == MediaType.sdp.subtype ? MediaType.sdp : MediaType(type, subtype)
+        if whole.type != "multipart" { return wanted.includes(whole) ? Array(body) : nil }
         return bodyParts.first { wanted.includes($0.type) }.map { Array($0.content) }
     }
 

@@ -11,7 +11,13 @@ extension SIPMessage {
     /// §20.23
     public var minExpires: UInt32? { number(.minExpires) }
     /// §20.15
-    public var contentType: MediaType? { first(.contentType).flatMap { try? MediaType($0) } }
+    public var contentType: MediaType? {
+        guard let range = firstRange(.contentType) else { return nil }
+        let value = range.slice(bytes)
+        // As nearly every body is described.
+        if value.elementsEqual("application/sdp".utf8) { return .sdp }
+        return try? MediaType(Text.string(value))
+    }
     /// §20.11
     public var contentDisposition: ParameterizedValue? { first(.contentDisposition).flatMap { try? ParameterizedValue($0) } }
     /// §20.12, lower case.

@@ -243,7 +243,8 @@ actor PhoneSession {
     private func printStatistics(_ id: CallID, _ statistics: StreamStatistics, _ isFinal: Bool) {
         guard let reference = reference(id) else { return }
         if media.statisticsEvery != nil || !isFinal { context.events.print(.statistics(reference, statistics)) }
-        if isFinal { shown[id] = nil }
+        guard isFinal, let call = shown.removeValue(forKey: id) else { return }
+        if let player = call.player { playedFiles[player] = nil }
     }
 
     private func printRegistration(_ account: String, _ state: RegistrationState) {

@@ -9,6 +9,8 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "uri": fuzzURI,
     "sdp": fuzzSDP,
     "rtp": fuzzRTP,
+    "rtcp": fuzzRTCP,
+    "agent": fuzzAgent,
 ]
 
 /// The target of this process.

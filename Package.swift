@@ -102,6 +102,12 @@ targets += [
         path: "Benchmarks/CallServer", swiftSettings: strict),
 ]
 
+// Examples: whole programs over the face, built with the tests.
+targets += ["PlaceCall", "EchoPhone"].map {
+    .executableTarget(
+        name: $0, dependencies: ["Handset", "PhoneCore", "SIPAgent", "Essentials"], path: "Examples/\($0)", swiftSettings: strict)
+}
+
 // Tests mirror the floors.
 targets += [
     tests("EssentialsTests", ["Essentials"]),

@@ -2,6 +2,7 @@
 
 import Crypto
 import Essentials
+import Media
 import PhoneCore
 import SDP
 import SIP

@@ -181,7 +181,8 @@ private struct AgentScript {
         switch effect {
         case .transport(.send(let bytes, _, _)):
             guard case .message(let message) = SIPMessage.receive(bytes) else {
-                require(false, "the phone sends messages that can be read")
+                // A refusal repeats the broken fields of the request (RFC 3261 §8.2.6.2); all else must be readable.
+                require(bytes.starts(with: "SIP/2.0 ".utf8), "the phone sends requests that can be read")
                 return
             }
             if message.isRequest { lastRequest = message } else { lastResponse = message }

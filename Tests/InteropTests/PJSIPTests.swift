@@ -73,8 +73,11 @@ extension Interop {
         private func holdByEither(_ us: Subprocess, _ pjsip: Subprocess) async throws {
             pjsip.write("hold")
             try await us.wait(for: "hold", ["by": "remote", "state": "held"], within: 5)
+            // pjsip follows its re-INVITE up with one that names a single codec; a person is slower than that.
+            try await Task.sleep(for: .milliseconds(700))
             pjsip.write("resume")
             try await us.wait(for: "hold", ["by": "remote", "state": "resumed"], within: 5)
+            try await Task.sleep(for: .milliseconds(700))
             us.write(#"{"command":"hold"}"#)
             try await us.wait(for: "hold", ["by": "local", "state": "held"], within: 5)
             us.write(#"{"command":"resume"}"#)

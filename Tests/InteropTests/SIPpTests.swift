@@ -37,7 +37,7 @@ extension Interop {
                     "-timeout", "60s",
                 ], directory: try Bench.folder())
             try await Task.sleep(for: .milliseconds(500))
-            let phone = try await Phone(PhoneSettings(listeners: [.init(.udp, SocketAddress(.loopbackV4, 0))]))
+            let phone = try await Phone(PhoneSettings(listeners: [.init(.udp, SocketAddress(.loopbackV4, 0)), .init(.tcp, SocketAddress(.loopbackV4, 0))]))
             let uri = "sip:service@127.0.0.1:\(port)" + (transport == "tcp" ? ";transport=tcp" : "")
             let failures = try await withThrowingTaskGroup(of: String?.self) { group in
                 for _ in 0..<200 {

@@ -37,7 +37,7 @@ extension Interop {
             try await holdByEither(us, pjsip)
             us.write(#"{"command":"hangup"}"#)
             #expect(try await us.exitStatus(within: 10) == 0, "\(us.transcript)")
-            try await pjsip.wait(for: "call", ["state": "DISCONNCTD"], within: 5)
+            try await pjsip.wait(for: "call", ["state": "DISCONNECTED"], within: 5)
             pjsip.write("quit")
             try await pjsip.exitStatus(within: 10)
             try expectHeard(Bench.english, in: place.folder + "/us.wav", seconds: 5)

@@ -40,7 +40,9 @@ package final class ResamplerFilter: Sendable {
 
     private static func design(up: Int, perPhase: Int, ratio: Double) -> [Int16] {
         let length = up * perPhase
-        let center = Double(length - 1) / 2
+        // On a tap, not between two: the delay is a whole number of samples, so that going up and down again gives back
+        // what went in, sample by sample.
+        let center = Double(length / 2)
         // Cutoff as a share of the upsampled rate: a little below half of the lower rate.
         let cutoff = 0.5 * min(1, ratio) * 0.94 / Double(up)
         let beta = 7.0

@@ -44,8 +44,9 @@ public struct ServerConfiguration: Sendable {
     public var authenticatesCalls = true
     /// Whether a user of ours may call other domains through this server.
     public var relaysToOtherDomains = true
-    /// The hash functions offered in challenges, the preferred first (RFC 8760).
-    public var challengeAlgorithms: [HashAlgorithm] = [.sha256, .md5]
+    /// The hash functions offered in challenges, the preferred first (RFC 8760). MD5 alone as long as nothing else is
+    /// asked for: phones of before that RFC, baresip 1.0 among them, give up at a challenge that they do not know.
+    public var challengeAlgorithms: [HashAlgorithm] = [.md5]
     /// The digest nonce's life, 1 s or more.
     public var nonceLifetime: Interval = .seconds(300)
 

@@ -87,6 +87,7 @@ package struct Demonstration: Sendable {
         let password = Secret(RandomSource(SecureRandom()).token(20))
         var configuration = ServerConfiguration(domains: ["demo.example.net"])
         configuration.users = [ServerUser("alice", password: password), ServerUser("bob", password: password)]
+        configuration.challengeAlgorithms = [.sha256, .md5]
         // UDP and TCP share the port that UDP was given.
         let server = try await Server(
             ServerSettings(

@@ -91,6 +91,11 @@ package enum OptionTable {
         OptionSpec("--domain", "D", .text, "The domain that is served (default: any that names us).", repeats: true),
         OptionSpec("--user", "NAME:PASSWORD", .text, "Somebody who may register; without any, everybody may.", repeats: true),
         OptionSpec("--users", "FILE", .text, "The same, one NAME:PASSWORD a line."),
+        OptionSpec(
+            "--digest", "LIST", .list(["md5", "sha-256", "sha-512-256"]),
+            "Hash functions of challenges, the preferred first (default md5: phones of before RFC 8760 know no other)."),
+        OptionSpec("--music", "FILE.wav", .text, "What the service music plays (default: a melody)."),
+        OptionSpec("--recordings", "DIR", .text, "Where the service record writes (default ./handset-recordings)."),
         OptionSpec("--cert", "FILE", .text, "The server's certificate.", later: noTLS),
         OptionSpec("--key", "FILE", .text, "The key of the certificate.", later: noTLS),
     ]

@@ -21,6 +21,10 @@ package struct ServeSettings: Sendable {
     package var domains: [String]
     /// Empty: everybody may register and call.
     package var users: [User]
+    /// The hash functions of challenges, the preferred first.
+    package var digestAlgorithms: [HashAlgorithm]
+    package var musicFile: String?
+    package var recordings: String
 
     /// Reads `--users` if it is given.
     package init(_ invocation: Invocation) throws(CommandFailure) {
@@ -31,6 +35,9 @@ package struct ServeSettings: Sendable {
             let address = SocketAddress(.loopbackV4, 5060)
             listeners = [Listener(transport: .udp, address: address), Listener(transport: .tcp, address: address)]
         }
+        digestAlgorithms = (invocation.value("--digest") ?? "md5").split(separator: ",").compactMap { Self.algorithms[$0.lowercased()] }
+        musicFile = invocation.value("--music")
+        recordings = invocation.value("--recordings") ?? "handset-recordings"
         domains = invocation.all("--domain").map { $0.lowercased() }
         users = []
         for text in invocation.all("--user") { users.append(try Self.user(text, place: "--user")) }
@@ -39,6 +46,8 @@ package struct ServeSettings: Sendable {
         do { bytes = try TextFile.read(file) } catch { throw .failed("\(error)") }
         for (index, line) in TextFile.lines(bytes).enumerated() { users.append(try Self.user(line, place: "\(file), entry \(index + 1)")) }
     }
+
+    private static let algorithms: [String: HashAlgorithm] = ["md5": .md5, "sha-256": .sha256, "sha-512-256": .sha512_256]
 
     /// The text is not repeated in the message: it holds a password.
     private static func user(_ text: String, place: String) throws(CommandFailure) -> User {

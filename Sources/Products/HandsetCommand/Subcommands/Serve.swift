@@ -9,16 +9,21 @@ extension HandsetCommand {
         let options = try ServeSettings(context.invocation)
         let domains = options.domains.isEmpty ? options.listeners.map { "\($0.address.ip)" } : options.domains
         var configuration = ServerConfiguration(domains: domains)
+        configuration.challengeAlgorithms = options.digestAlgorithms
         configuration.users = options.users.map { ServerUser($0.name, password: $0.password) }
         if options.users.isEmpty {
             configuration.authenticatesRegistrations = false
             configuration.authenticatesCalls = false
         }
         var settings = ServerSettings(
-            configuration: configuration, listeners: options.listeners.map { .init($0.transport, $0.address) })
+            configuration: configuration, listeners: options.listeners.map { .init($0.transport, $0.address) },
+            services: [.echo, .tone, .music, .record], musicFile: options.musicFile, recordDirectory: options.recordings)
         if let trace = context.trace { settings.trace = { trace.write($0) } }
         let events = context.events
+        let recordings = options.recordings
         let server = try await Server(settings) { event, _ in
+            // Made when somebody first calls the service, not for everybody who starts a server.
+            if case .called(_, let uri, _) = event, uri.hasPrefix("sip:record@") { try? DemoFiles.makeFolder(recordings) }
             if let event = CommandEvent(event) { events.print(event) }
         }
         for await _ in Interruption.stream() { break }

@@ -18,10 +18,9 @@ enum Bench {
 
     static func peer(_ name: String) -> String { root + "/Tests/Peers/\(name)" }
 
-    /// A folder that is empty and the test's own.
-    static func folder(_ name: String = #function) throws -> String {
-        let safe = name.filter { $0.isLetter || $0.isNumber }
-        let path = NSTemporaryDirectory() + "/handset-interop-\(ProcessInfo.processInfo.processIdentifier)-\(safe)-\(UInt32.random(in: 0..<1_000_000))"
+    /// A folder that is empty and the test's own. Its path is short: baresip cuts the names of its files at 128 octets.
+    static func folder() throws -> String {
+        let path = NSTemporaryDirectory() + "hs\(ProcessInfo.processInfo.processIdentifier)-\(UInt32.random(in: 0..<1_000_000))"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         return path
     }

@@ -5,6 +5,7 @@ import Foundation
 /// Kamailio with the configuration that docs/kamailio.md prints, as it stands.
 struct Kamailio {
     let process: Subprocess
+    private let folder: String
     let port: Int
     let domain = "example.net"
 
@@ -15,7 +16,7 @@ struct Kamailio {
         guard let start = page.range(of: "```kamailio\n"), let end = page.range(of: "\n```", range: start.upperBound..<page.endIndex) else {
             throw Subprocess.Failure(description: "docs/kamailio.md holds no configuration")
         }
-        let folder = try Bench.folder("kamailio")
+        let folder = try Bench.folder()
         try String(page[start.upperBound..<end.lowerBound] + "\n").write(toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
         let port = try Bench.freePort()
         let process = try Subprocess(
@@ -29,7 +30,7 @@ struct Kamailio {
             guard process.isRunning else { throw Subprocess.Failure(description: "Kamailio did not start.\n\(process.transcript)") }
         }
         guard answers(port) else { throw Subprocess.Failure(description: "Kamailio does not answer.\n\(process.transcript)") }
-        return Kamailio(process: process, port: port)
+        return Kamailio(process: process, folder: folder, port: port)
     }
 
     /// Whether somebody accepts TCP connections at the port.
@@ -45,7 +46,10 @@ struct Kamailio {
         }
     }
 
-    func stop() async { await process.stop() }
+    func stop() async {
+        await process.stop()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
 
     /// The options of an account here.
     func account(_ user: String, transport: String) -> [String] {

@@ -9,8 +9,8 @@ struct Place {
     let port: Int
     let domain = "example.net"
 
-    init(_ name: String = #function) async throws {
-        folder = try Bench.folder(name)
+    init() async throws {
+        folder = try Bench.folder()
         port = try Bench.freePort()
         server = try Bench.handset([
             "serve", "--listen", "udp:127.0.0.1:\(port)", "--listen", "tcp:127.0.0.1:\(port)", "--domain", domain, "--user",

@@ -41,7 +41,7 @@ fuzz:
 	scripts/fuzz all $(SECONDS_EACH)
 
 format:
-	swift format -i -r Package.swift Sources Tests Fuzz Examples
+	swift format -i -r Package.swift Sources Tests Fuzz Examples Benchmarks
 
 clean:
 	rm -rf .build

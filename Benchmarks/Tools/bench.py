@@ -141,26 +141,11 @@ def instructions_per_call(command):
     return tuple((after - before) / (high - low) for before, after in zip(*counts))
 
 
-def stack_alone():
-    """The layers below the user agent, in one process and without sockets."""
-    program = countable(os.path.join(BUILT, "StackBench"))
-    counts = []
-    for number in (200, 1200):
-        wrapper, out = callgrind()
-        subprocess.run(wrapper + [program, str(number)], check=True, capture_output=True)
-        counts.append(instructions_in(out))
-    counted = (counts[1] - counts[0]) / 1000
-    print(f"  transport and transaction layers alone (StackBench): {counted:,.0f} instructions a call")
-    check("stack.instructions per call", counted)
-
-
 def calls():
     title("Calls: INVITE–200–ACK–BYE–200 at the server, SIPp's scenario uac on loopback")
     if not has("sipp"):
         print("    not measured: sipp is not installed (sip-tester)")
         return
-    if has("valgrind"):
-        stack_alone()
     for name, key, command, rates in [
         ("signalling alone (CallServer: the user agent without media)", "signalling", SIGNALLING, [200, 1000, 4000, 8000]),
         ("a whole phone (handset answer: RTP sockets, bridge)", "phone", HANDSET, [50, 200, 500, 1000]),

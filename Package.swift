@@ -135,7 +135,8 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
     targets += [
         .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
         .executableTarget(
-            name: "HandsetFuzz", dependencies: ["CLibFuzzer", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"],
+            name: "HandsetFuzz",
+            dependencies: ["CLibFuzzer", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"],
             path: "Fuzz/HandsetFuzz", swiftSettings: testing + coverage),
     ]
 }

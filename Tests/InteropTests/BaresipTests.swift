@@ -8,7 +8,8 @@ extension Interop {
     @Suite(.serialized) struct BaresipTests {
         @Test func baresipCallsUsAndBothHearEachOtherWithDigitsAndHold() async throws {
             let place = try await Place()
-            let us = try await place.handset(["answer", "--calls", "1", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--control"], "bob")
+            let us = try await place.handset(
+                ["answer", "--calls", "1", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--control"], "bob")
             let baresip = try await place.baresip("alice", play: Bench.english)
             baresip.write("call sip:bob@\(place.domain)")
             try await us.wait(for: "call", ["state": "confirmed"])
@@ -28,7 +29,9 @@ extension Interop {
             baresip.write("quit")
             try await baresip.exitStatus(within: 10)
             try expectHeard(Bench.english, in: place.folder + "/us.wav", seconds: 5)
-            let dumps = try FileManager.default.contentsOfDirectory(atPath: place.folder + "/baresip/recordings").filter { $0.hasSuffix("-dec.wav") }.sorted()
+            let dumps = try FileManager.default.contentsOfDirectory(atPath: place.folder + "/baresip/recordings").filter {
+                $0.hasSuffix("-dec.wav")
+            }.sorted()
             try expectHeard(Bench.italian, in: place.folder + "/baresip/recordings/" + (dumps.first ?? "none"), seconds: 4)
             await place.stop()
         }

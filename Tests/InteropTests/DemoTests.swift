@@ -18,7 +18,9 @@ extension Interop {
                 let windows = SpeechComparison.windows(of: reference, in: recording, window: 8000, maximumOffset: 24_000, slack: 400)
                 let outside = windows.filter { $0.start < 11 * 8000 || $0.start >= 16 * 8000 }
                 #expect(outside.count >= 15)
-                for window in outside { #expect(window.correlation >= 0.98, "\(heard) second \(window.start / 8000): \(window.correlation)") }
+                for window in outside {
+                    #expect(window.correlation >= 0.98, "\(heard) second \(window.start / 8000): \(window.correlation)")
+                }
                 #expect(Set(outside.map(\.offset)).count == 1, "something is missing or put in: \(outside.map(\.offset))")
             }
             #expect(try String(contentsOfFile: folder + "/report.txt", encoding: .utf8).contains("all is well"))

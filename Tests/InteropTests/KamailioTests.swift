@@ -13,7 +13,9 @@ extension Interop {
             return bob
         }
 
-        private func alice(_ kamailio: Kamailio, _ transport: String, calls target: String = "bob", _ more: [String] = []) throws -> Subprocess {
+        private func alice(_ kamailio: Kamailio, _ transport: String, calls target: String = "bob", _ more: [String] = []) throws
+            -> Subprocess
+        {
             try Bench.handset(["call", target] + kamailio.account("alice", transport: transport) + more, password: "alice-secret")
         }
 
@@ -22,7 +24,8 @@ extension Interop {
             let kamailio = try await Kamailio.start()
             let folder = try Bench.folder()
             let bob = try await bob(kamailio, transport, ["--calls", "1", "--play", Bench.italian, "--record", folder + "/bob.wav"])
-            let alice = try alice(kamailio, transport, ["--play", Bench.english, "--record", folder + "/alice.wav", "--duration", "6", "--dtmf", "42#"])
+            let alice = try alice(
+                kamailio, transport, ["--play", Bench.english, "--record", folder + "/alice.wav", "--duration", "6", "--dtmf", "42#"])
             #expect(try await alice.exitStatus(within: 20) == 0, "\(alice.transcript)")
             #expect(try await bob.exitStatus(within: 5) == 0, "\(bob.transcript)")
             let digits = bob.events("dtmf").filter { $0["direction"] as? String == "received" }.compactMap { $0["digit"] as? String }

@@ -8,7 +8,8 @@ extension Interop {
     @Suite(.serialized) struct PJSIPTests {
         @Test func pjsipCallsUsAndBothHearEachOtherWithDigitsAndHold() async throws {
             let place = try await Place()
-            let us = try await place.handset(["answer", "--calls", "1", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--control"], "bob")
+            let us = try await place.handset(
+                ["answer", "--calls", "1", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--control"], "bob")
             let pjsip = try await place.pjsip("alice", play: Bench.english, record: place.folder + "/pjsip.wav")
             pjsip.write("call sip:bob@\(place.domain)")
             try await us.wait(for: "call", ["state": "confirmed"])
@@ -30,8 +31,10 @@ extension Interop {
 
         @Test func weCallPjsipAndBothHearEachOtherWithHold() async throws {
             let place = try await Place()
-            let pjsip = try await place.pjsip("alice", play: Bench.english, record: place.folder + "/pjsip.wav", more: ["--auto-answer", "200"])
-            let us = try await place.handset(["call", "alice", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--control"], "bob")
+            let pjsip = try await place.pjsip(
+                "alice", play: Bench.english, record: place.folder + "/pjsip.wav", more: ["--auto-answer", "200"])
+            let us = try await place.handset(
+                ["call", "alice", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--control"], "bob")
             try await us.wait(for: "call", ["state": "confirmed"])
             try await Task.sleep(for: .seconds(5))
             try await holdByEither(us, pjsip)

@@ -17,7 +17,8 @@ extension Interop {
             let sipp = try Subprocess(
                 "/usr/bin/sipp",
                 [
-                    "-sn", "uac", "127.0.0.1:\(port)", "-i", "127.0.0.1", "-p", "\(try Bench.freePort())", "-mp", "\(try Bench.freePort() & ~1)",
+                    "-sn", "uac", "127.0.0.1:\(port)", "-i", "127.0.0.1", "-p", "\(try Bench.freePort())", "-mp",
+                    "\(try Bench.freePort() & ~1)",
                     "-m", "200", "-r", "20", "-t", mode, "-nostdin", "-timeout", "40s", "-timeout_error",
                 ], directory: try Bench.folder())
             let status = try await sipp.exitStatus(within: 50)
@@ -33,11 +34,13 @@ extension Interop {
             let sipp = try Subprocess(
                 "/usr/bin/sipp",
                 [
-                    "-sn", "uas", "-i", "127.0.0.1", "-p", "\(port)", "-mp", "\(try Bench.freePort() & ~1)", "-t", mode, "-m", "200", "-nostdin",
+                    "-sn", "uas", "-i", "127.0.0.1", "-p", "\(port)", "-mp", "\(try Bench.freePort() & ~1)", "-t", mode, "-m", "200",
+                    "-nostdin",
                     "-timeout", "60s",
                 ], directory: try Bench.folder())
             try await Task.sleep(for: .milliseconds(500))
-            let phone = try await Phone(PhoneSettings(listeners: [.init(.udp, SocketAddress(.loopbackV4, 0)), .init(.tcp, SocketAddress(.loopbackV4, 0))]))
+            let phone = try await Phone(
+                PhoneSettings(listeners: [.init(.udp, SocketAddress(.loopbackV4, 0)), .init(.tcp, SocketAddress(.loopbackV4, 0))]))
             let uri = "sip:service@127.0.0.1:\(port)" + (transport == "tcp" ? ";transport=tcp" : "")
             let failures = try await withThrowingTaskGroup(of: String?.self) { group in
                 for _ in 0..<200 {

@@ -53,7 +53,7 @@ final class Party {
         var configuration = MediaConfiguration(bridgeRate: bridgeRate)
         settings?(&configuration)
         engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix(state: seed)))
-        self.address = SocketAddress(address)!
+        self.address = Self.socketAddress(address)
         self.configuration = StreamConfiguration(
             remote: nil, remoteRTCP: nil, codec: .pcmu, receivable: [.pcmu, .pcma], sendEventPayloadType: 101,
             receiveEventPayloadTypes: [101], comfortNoisePayloadTypes: [13])
@@ -99,7 +99,16 @@ final class Party {
         }
     }
 
-    var statistics: StreamStatistics { engine.statistics(of: .stream)! }
+    var statistics: StreamStatistics {
+        guard let statistics = engine.statistics(of: .stream) else { fatalError("the party's stream is not open") }
+        return statistics
+    }
+
+    /// The address of a literal in a test; one that is none is the test's own mistake.
+    static func socketAddress(_ text: String) -> SocketAddress {
+        guard let address = SocketAddress(text) else { fatalError("\(text) is no address") }
+        return address
+    }
 
     var digits: String {
         String(events.compactMap { if case .digitReceived(_, let digit, _, _) = $0 { digit } else { nil } })
@@ -109,7 +118,7 @@ final class Party {
     func feed(
         _ packets: [(milliseconds: Double, bytes: [UInt8])], from source: String, for milliseconds: Int, start: Int = 0
     ) {
-        let source = SocketAddress(source)!
+        let source = Self.socketAddress(source)
         var waiting = packets[...]
         for tick in start / 10..<(start + milliseconds) / 10 {
             let now = MonotonicTime(nanoseconds: Int64(tick) * 10_000_000)

@@ -113,7 +113,9 @@ let open: [(file: String, waitsFor: String)] = [
         #expect(audio.receivable.allSatisfy { ["PCMU", "PCMA"].contains($0.name) })
     }
 
-    @Test(arguments: open.map(\.file)) func `A line that demands SRTP is parsed and refused with 488 until SRTP is built`(_ file: String) throws {
+    @Test(arguments: open.map(\.file)) func `A line that demands SRTP is parsed and refused with 488 until SRTP is built`(_ file: String)
+        throws
+    {
         var machine = machine()
         let offer = try machine.read(try Fixtures.bytes(file))
         let error = #expect(throws: SDPError.self) { try machine.answer(offer, local: ourAddress, direction: .sendrecv) }
@@ -177,7 +179,8 @@ let open: [(file: String, waitsFor: String)] = [
     @Test func `broadworks-amr.sdp: 101 is AMR-WB and never taken for events`() throws {
         var machine = machine()
         let audio = try machine.answer(
-            try Fixtures.description("broadworks-amr.sdp"), local: ourAddress, direction: .sendrecv).audio
+            try Fixtures.description("broadworks-amr.sdp"), local: ourAddress, direction: .sendrecv
+        ).audio
         #expect(audio?.receiveEventPayloadTypes == [106])
         let reoffer = machine.makeOffer(local: ourAddress, direction: .sendrecv)
         #expect(!reoffer.media[0].formats.contains("101"), "101 stays AMR-WB in this session")

@@ -83,19 +83,23 @@ import Testing
             [pair.0, pair.1].map { "\($0.direction) local \($0.localHolds) remote \($0.remoteHolds)" }
         }
         _ = try offer(&alice, .sendrecv, &bob, .sendrecv)
-        #expect(try state(offer(&alice, .sendonly, &bob, .sendrecv)) == [
-            "sendonly local true remote false", "recvonly local false remote true",
-        ])
-        #expect(try state(offer(&bob, .sendonly, &alice, .sendonly)) == [
-            "inactive local true remote true", "inactive local true remote true",
-        ])
+        #expect(
+            try state(offer(&alice, .sendonly, &bob, .sendrecv)) == [
+                "sendonly local true remote false", "recvonly local false remote true",
+            ])
+        #expect(
+            try state(offer(&bob, .sendonly, &alice, .sendonly)) == [
+                "inactive local true remote true", "inactive local true remote true",
+            ])
         // Alice resumes while Bob still holds: Bob answers sendonly.
-        #expect(try state(offer(&alice, .sendrecv, &bob, .sendonly)) == [
-            "recvonly local false remote true", "sendonly local true remote false",
-        ])
-        #expect(try state(offer(&bob, .sendrecv, &alice, .sendrecv)) == [
-            "sendrecv local false remote false", "sendrecv local false remote false",
-        ])
+        #expect(
+            try state(offer(&alice, .sendrecv, &bob, .sendonly)) == [
+                "recvonly local false remote true", "sendonly local true remote false",
+            ])
+        #expect(
+            try state(offer(&bob, .sendrecv, &alice, .sendrecv)) == [
+                "sendrecv local false remote false", "sendrecv local false remote false",
+            ])
     }
 
     @Test func `c=0.0.0.0 of a description with ICE is no hold`() throws {

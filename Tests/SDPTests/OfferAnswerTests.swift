@@ -35,7 +35,8 @@ import Testing
         var caller = machine(.standard)
         let offer = caller.makeOffer(local: try address("[2001:db8::1]:4000"), direction: .sendrecv)
         #expect(
-            offer.text == """
+            offer.text
+                == """
                 v=0
                 o=- 42 1 IN IP6 2001:db8::1
                 s=-
@@ -223,7 +224,8 @@ import Testing
     func `V-018: ptime and maxptime are kept within 10...200 ms`(_ row: (String, String, Int)) throws {
         var callee = machine()
         let result = try callee.answer(
-            try audio("audio 9000 RTP/AVP 0", "a=\(row.0)", "a=\(row.1)"), local: ourAddress, direction: .sendrecv).audio
+            try audio("audio 9000 RTP/AVP 0", "a=\(row.0)", "a=\(row.1)"), local: ourAddress, direction: .sendrecv
+        ).audio
         #expect(result?.packetTime == row.2)
         var caller = machine()
         _ = caller.makeOffer(local: ourAddress, direction: .sendrecv)
@@ -297,7 +299,8 @@ import Testing
         var callee = machine()
         let result = try callee.answer(
             try audio("audio 9000 RTP/AVP 0", connection: "IN IP4 media.example.com"), local: ourAddress,
-            direction: .sendrecv).audio
+            direction: .sendrecv
+        ).audio
         #expect(result?.remote == nil && result?.remoteRTCP == nil)
         #expect(result?.remoteName == "media.example.com")
         #expect(result?.direction == .sendrecv)

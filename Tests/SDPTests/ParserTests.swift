@@ -38,8 +38,10 @@ import Testing
         var leniencies = Leniencies()
         let value = try SessionDescription(parsing: lines(text), leniencies: &leniencies)
         #expect(leniencies.isEmpty)
-        #expect(value.origin == Origin(
-            username: "jdoe", sessionID: "3724394400", sessionVersion: "3724394405", addressType: "IP6", address: "2001:db8::1"))
+        #expect(
+            value.origin
+                == Origin(
+                    username: "jdoe", sessionID: "3724394400", sessionVersion: "3724394405", addressType: "IP6", address: "2001:db8::1"))
         #expect(value.sessionName == "Call to John Smith")
         #expect(value.information == "SDP Offer #1")
         #expect(value.uri == "http://www.jdoe.example.com/home.html")
@@ -68,8 +70,10 @@ import Testing
         #expect(SDPError(.version, "").status == 400)
     }
 
-    @Test(arguments: ["m", "a", "c", "o=", "m=", "c=", "m=audio", "m=audio 1", "m=audio x RTP/AVP 0", "m=audio 65536 RTP/AVP 0",
-        "m=audio 5/0 RTP/AVP 0", "m=audio -1 RTP/AVP 0", "c=IN", "c=IN IP4", "c=IN IP4 /1", "o=- 1 1 IN IP4", "="])
+    @Test(arguments: [
+        "m", "a", "c", "o=", "m=", "c=", "m=audio", "m=audio 1", "m=audio x RTP/AVP 0", "m=audio 65536 RTP/AVP 0",
+        "m=audio 5/0 RTP/AVP 0", "m=audio -1 RTP/AVP 0", "c=IN", "c=IN IP4", "c=IN IP4 /1", "o=- 1 1 IN IP4", "=",
+    ])
     func `V-004: a line that is only a letter, or lacks a field, is refused with 400 wherever the data ends`(_ line: String) throws {
         for end in ["", "\r", "\n", "\r\n"] {
             let body = Array(("v=0\r\ns=-\r\n" + line + end).utf8)

@@ -229,7 +229,9 @@ import Testing
     @Test func infoCarriesDTMFBothWays() throws {
         let pair = Pair()
         let (alice, bob) = try pair.establish()
-        pair.on(pair.alice) { $0.sendInfo(alice, contentType: "application/dtmf-relay", body: Array("Signal=5\r\nDuration=160\r\n".utf8), now: $1) }
+        pair.on(pair.alice) {
+            $0.sendInfo(alice, contentType: "application/dtmf-relay", body: Array("Signal=5\r\nDuration=160\r\n".utf8), now: $1)
+        }
         pair.on(pair.bob) { $0.sendInfo(bob, contentType: "application/dtmf", body: Array("7".utf8), now: $1) }
         pair.network.run(.milliseconds(100))
         #expect(pair.bob.infos.map(\.0) == ["application/dtmf-relay"])

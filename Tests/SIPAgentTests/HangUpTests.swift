@@ -38,7 +38,8 @@ import Testing
         scene.network.run(.milliseconds(50))
         #expect(Set(scene.peer.responses(.invite).map(\.statusCode)) == [603, 486])
         for response in scene.peer.responses(.invite) where response.statusCode > 199 {
-            scene.peer.send("ACK", scene.phoneURI, to: scene.phone, callID: response.callID, toTag: response.to.tag, branch: response.topVia.branch)
+            scene.peer.send(
+                "ACK", scene.phoneURI, to: scene.phone, callID: response.callID, toTag: response.to.tag, branch: response.topVia.branch)
         }
         #expect(scene.settles())
     }

@@ -156,7 +156,8 @@ import Testing
         ]
         for (index, row) in cases.enumerated() {
             let before = scene.phone.incoming.count
-            scene.peer.send("INVITE", scene.phoneURI, to: scene.phone, callID: "b\(index)", headers: row.headers, type: row.type, body: sdpOffer)
+            scene.peer.send(
+                "INVITE", scene.phoneURI, to: scene.phone, callID: "b\(index)", headers: row.headers, type: row.type, body: sdpOffer)
             scene.network.run(.milliseconds(50))
             if let status = row.status {
                 #expect(scene.peer.responses(.invite).last?.statusCode == status, "\(row)")

@@ -47,7 +47,8 @@ import Testing
             node.onEvent = { event in
                 pair.network.later(.milliseconds(5)) {
                     switch event {
-                    case .incoming(let id, _): pair.on(node) { id.rawValue % 3 == 0 ? $0.ring(id, now: $1) : $0.accept(id, answer: sdpBytes, now: $1) }
+                    case .incoming(let id, _):
+                        pair.on(node) { id.rawValue % 3 == 0 ? $0.ring(id, now: $1) : $0.accept(id, answer: sdpBytes, now: $1) }
                     case .reinvited(let id, _): pair.on(node) { $0.answerReinvite(id, status: 200, answer: sdpBytes, now: $1) }
                     case .reinviteDue(let id): pair.on(node) { $0.reinvite(id, offer: sdpBytes, now: $1) }
                     default: break

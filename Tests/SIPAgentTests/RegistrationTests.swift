@@ -14,9 +14,11 @@ import Testing
                 challenge(scene, message)
                 return
             }
-            let list = contacts?(message) ?? message.contacts.map { contact in
-                contact.parameters.value("expires") == "0" ? "" : "<\(contact.uri)>;expires=\(expires)"
-            }
+            let list =
+                contacts?(message)
+                ?? message.contacts.map { contact in
+                    contact.parameters.value("expires") == "0" ? "" : "<\(contact.uri)>;expires=\(expires)"
+                }
             scene.peer.respond(200, to: message, headers: list.filter { !$0.isEmpty }.map { (.contact, $0) })
         }
     }

@@ -105,10 +105,11 @@ import Testing
         #expect(bench.world.settle() == [])
     }
 
-    @Test(arguments: [
-        ([486, 404], 486), ([404, 486], 404), ([486, 603], 603), ([503, 486], 486), ([503, 503], 500), ([486, 302], 302),
-        ([480, 415], 415), ([500, 503], 500), ([408, 486], 486),
-    ] as [([Int], Int)])
+    @Test(
+        arguments: [
+            ([486, 404], 486), ([404, 486], 404), ([486, 603], 603), ([503, 486], 486), ([503, 503], 500), ([486, 302], 302),
+            ([480, 415], 415), ([500, 503], 500), ([408, 486], 486),
+        ] as [([Int], Int)])
     func theBestOfTheFailuresGoesBack(failures: [Int], best: Int) throws {
         let (bench, caller) = try bench(
             failures.enumerated().map { ("b\($0.offset)", nil, [after(100 + Int64($0.offset) * 50, $0.element)]) })

@@ -19,10 +19,11 @@ import Testing
         #expect(answer.to.tag != nil)
     }
 
-    @Test(arguments: [
-        ("30", nil, 423, ""), ("60", nil, 200, "60"), ("7200", nil, 200, "7200"), ("99999", nil, 200, "7200"),
-        ("99999999999", nil, 200, "7200"), ("120", "300", 200, "300"), ("300", "20", 423, ""), (nil, "61", 200, "61"),
-    ] as [(String?, String?, Int, String)])
+    @Test(
+        arguments: [
+            ("30", nil, 423, ""), ("60", nil, 200, "60"), ("7200", nil, 200, "7200"), ("99999", nil, 200, "7200"),
+            ("99999999999", nil, 200, "7200"), ("120", "300", 200, "300"), ("300", "20", 423, ""), (nil, "61", 200, "61"),
+        ] as [(String?, String?, Int, String)])
     func theGrantedTimeFollowsExpires(field: String?, parameter: String?, status: Int, granted: String) throws {
         let bench = ServerBench()
         let contact = "<sip:alice@192.0.2.1>" + (parameter.map { ";expires=\($0)" } ?? "")

@@ -83,7 +83,9 @@ final class ServerBench {
     }
 
     /// An INVITE of `caller` to `user` of our domain.
-    func invite(_ caller: ScriptedPeer, _ user: String, from: String = "<sip:carol@elsewhere.test>;tag=c", callID: String = "call") -> MessageBuilder {
+    func invite(_ caller: ScriptedPeer, _ user: String, from: String = "<sip:carol@elsewhere.test>;tag=c", callID: String = "call")
+        -> MessageBuilder
+    {
         var invite = caller.request(
             .invite, "sip:\(user)@\(domain)", from: from, to: "<sip:\(user)@\(domain)>", callID: callID, cseq: 1)
         invite.add(.contact, "<sip:carol@\(caller.address)>")

@@ -210,7 +210,8 @@ private func credentials(_ fields: [(name: HeaderName, value: String)]) throws -
     func realms() throws {
         var digest = DigestClient(
             credentials: [
-                Credential(realm: "a", username: "ua", password: Secret("1")), Credential(realm: "b", username: "ub", password: Secret("2")),
+                Credential(realm: "a", username: "ua", password: Secret("1")),
+                Credential(realm: "b", username: "ub", password: Secret("2")),
             ], cryptography: cryptography, random: seeded())
         var attempt = DigestAttempt()
         let message = try challenge(
@@ -367,7 +368,8 @@ private func credentials(_ fields: [(name: HeaderName, value: String)]) throws -
     @Test("A request without credentials for the realm is to be challenged")
     func absent() throws {
         var server = makeServer()
-        let message = try SIPMessage(parsing: request("REGISTER", extra: [#"Authorization: Digest username="bob", realm="else", nonce="n", uri="u", response="r""#]))
+        let message = try SIPMessage(
+            parsing: request("REGISTER", extra: [#"Authorization: Digest username="bob", realm="else", nonce="n", uri="u", response="r""#]))
         #expect(server.verify(message, now: .zero) { _ in nil } == .absent)
     }
 }

@@ -87,7 +87,9 @@ extension Bench {
 
     @Test("A Via with anything odd in its parameters is stamped all the same")
     func odd() throws {
-        for parameters in [";x=\";rport\";rport;branch=z9hG4bKa", ";rport=;branch=z9hG4bKa", ";RPORT;branch=z9hG4bKa", ";rportal;rport;branch=z9hG4bKa"] {
+        for parameters in [
+            ";x=\";rport\";rport;branch=z9hG4bKa", ";rport=;branch=z9hG4bKa", ";RPORT;branch=z9hG4bKa", ";rportal;rport;branch=z9hG4bKa",
+        ] {
             let sent = try answered("SIP/2.0/UDP 10.0.0.1:5070" + parameters, from: peer)
             let via = try #require(sent.message).topVia
             #expect(via.received == peer.ip && via.rport == peer.port && sent.to == peer, "\(parameters)")

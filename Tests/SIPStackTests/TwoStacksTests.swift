@@ -138,7 +138,9 @@ private final class Pair {
 }
 
 @Suite("Two stacks on a bad link") struct TwoStacksTests {
-    @Test("With up to 20 % loss, repeats and reordering every call is set up and cleared once, and nothing is left over", arguments: [0, 0.05, 0.2])
+    @Test(
+        "With up to 20 % loss, repeats and reordering every call is set up and cleared once, and nothing is left over",
+        arguments: [0, 0.05, 0.2])
     func calls(loss: Double) throws {
         for seed in 0..<20 as Range<UInt64> {
             let pair = Pair(seed: seed, loss: loss)

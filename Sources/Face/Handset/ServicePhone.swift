@@ -72,7 +72,8 @@ private struct ServiceDesk: Sendable {
                 phone.order(.startPlayer(port))
             } else {
                 // A rising fourth, pulsing: pleasant enough to wait by, and easy to tell from the tone service.
-                phone.order(.openTone(port, Tone(frequency: 440, secondFrequency: 587.33, level: -20, onMilliseconds: 700, offMilliseconds: 300)))
+                phone.order(
+                    .openTone(port, Tone(frequency: 440, secondFrequency: 587.33, level: -20, onMilliseconds: 700, offMilliseconds: 300)))
             }
         case .record:
             guard let directory = settings.recordDirectory else { return }

@@ -101,7 +101,9 @@ extension PhoneCore {
         } catch {
             agent.answerReinvite(session, status: error.status, answer: nil, now: now)
             let sentence = "A change of the call was refused because its media cannot be used: \(error.reason)"
-            emit(.warning(id, Cause("call.change.refused", sentence, status: error.status, evidence: [.init("sdp.error", error.code.rawValue)])))
+            emit(
+                .warning(
+                    id, Cause("call.change.refused", sentence, status: error.status, evidence: [.init("sdp.error", error.code.rawValue)])))
         }
     }
 

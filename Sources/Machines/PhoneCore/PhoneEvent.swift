@@ -124,6 +124,8 @@ public struct PhoneError: Error, Sendable, Hashable, CustomStringConvertible {
         case noSuchAccount = "phone.no-such-account"
         /// The command does not fit the state of the call.
         case wrongState = "phone.wrong-state"
+        /// The address of an account is no SIP URI.
+        case badAddress = "phone.bad-address"
         /// What was dialled is no number, name or URI.
         case badTarget = "phone.bad-target"
         /// The name of a header field is no token (RFC 3261 §25.1).

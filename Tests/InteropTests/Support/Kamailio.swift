@@ -17,7 +17,8 @@ struct Kamailio {
             throw Subprocess.Failure(description: "docs/kamailio.md holds no configuration")
         }
         let folder = try Bench.folder()
-        try String(page[start.upperBound..<end.lowerBound] + "\n").write(toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
+        try String(page[start.upperBound..<end.lowerBound] + "\n").write(
+            toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
         let port = try Bench.freePort()
         let process = try Subprocess(
             "/usr/sbin/kamailio",
@@ -53,6 +54,9 @@ struct Kamailio {
 
     /// The options of an account here.
     func account(_ user: String, transport: String) -> [String] {
-        ["--account", "sip:\(user)@\(domain)", "--proxy", "sip:\(address);transport=\(transport);lr", "--listen", "127.0.0.1:0", "--transport", transport]
+        [
+            "--account", "sip:\(user)@\(domain)", "--proxy", "sip:\(address);transport=\(transport);lr", "--listen", "127.0.0.1:0",
+            "--transport", transport,
+        ]
     }
 }

@@ -23,7 +23,8 @@ struct Place {
     func handset(_ arguments: [String], _ user: String, transport: String = "udp") async throws -> Subprocess {
         let phone = try Bench.handset(
             arguments + [
-                "--account", "sip:\(user)@\(domain)", "--proxy", "sip:127.0.0.1:\(port);transport=\(transport);lr", "--transport", transport,
+                "--account", "sip:\(user)@\(domain)", "--proxy", "sip:127.0.0.1:\(port);transport=\(transport);lr", "--transport",
+                transport,
                 "--listen", "127.0.0.1:0",
             ], password: "\(user)-secret")
         if arguments.first == "answer" { try await phone.wait(for: "registration", ["state": "registered"]) }
@@ -35,7 +36,8 @@ struct Place {
         let peer = try Subprocess(
             Bench.python,
             [
-                Bench.peer("pjsip_peer.py"), "--port", "\(try Bench.freePort())", "--rtp-port", "\(try Bench.freePort() & ~1)", "--user", user,
+                Bench.peer("pjsip_peer.py"), "--port", "\(try Bench.freePort())", "--rtp-port", "\(try Bench.freePort() & ~1)", "--user",
+                user,
                 "--domain", domain, "--password", "\(user)-secret", "--server", "sip:127.0.0.1:\(port)",
             ] + (play.map { ["--play", $0] } ?? []) + (record.map { ["--record", $0] } ?? []) + more)
         try await peer.wait(for: "registration", ["status": "200"])
@@ -48,7 +50,8 @@ struct Place {
             Bench.python,
             [
                 Bench.peer("baresip_peer.py"), "--directory", folder + "/baresip", "--port", "\(try Bench.freePort())", "--rtp-port",
-                "\(try Bench.freePort() & ~1)", "--control-port", "\(try Bench.freePort())", "--user", user, "--domain", domain, "--password",
+                "\(try Bench.freePort() & ~1)", "--control-port", "\(try Bench.freePort())", "--user", user, "--domain", domain,
+                "--password",
                 "\(user)-secret", "--server", "sip:127.0.0.1:\(port)",
             ] + (play.map { ["--play", $0] } ?? []) + more)
         try await peer.wait(for: "ready", within: 15)

@@ -20,7 +20,9 @@ enum Sound {
             position += size + size % 2
         }
         // The size of a file that is still being written may be unknown: what is there counts.
-        let samples = stride(from: position, to: data.count - 1, by: 2).map { Int16(truncatingIfNeeded: Int(data[$0]) | Int(data[$0 + 1]) << 8) }
+        let samples = stride(from: position, to: data.count - 1, by: 2).map {
+            Int16(truncatingIfNeeded: Int(data[$0]) | Int(data[$0 + 1]) << 8)
+        }
         switch rate {
         case 8000: return samples
         case 16_000: return halved(samples)
@@ -58,5 +60,7 @@ enum Sound {
 /// Expects most of what was said to have been heard: peers' jitter buffers may slip now and then.
 func expectHeard(_ said: String, in recording: String, seconds: Int, sourceLocation: SourceLocation = #_sourceLocation) throws {
     let (found, all) = Sound.found(try Sound.read(said), in: try Sound.read(recording), seconds: seconds)
-    #expect(all >= max(1, seconds / 2) && found * 10 >= all * 7, "\(found) of \(all) seconds found in \(recording)", sourceLocation: sourceLocation)
+    #expect(
+        all >= max(1, seconds / 2) && found * 10 >= all * 7, "\(found) of \(all) seconds found in \(recording)",
+        sourceLocation: sourceLocation)
 }

@@ -114,7 +114,9 @@ extension Subprocess {
     typealias Event = [String: any Sendable]
 
     static func event(_ line: String) -> Event? {
-        guard line.hasPrefix("{"), let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else { return nil }
+        guard line.hasPrefix("{"), let object = try? JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any] else {
+            return nil
+        }
         return object.compactMapValues { value in
             switch value {
             case let text as String: text as any Sendable

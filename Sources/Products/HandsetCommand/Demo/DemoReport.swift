@@ -64,7 +64,8 @@ package struct DemoReport: Sendable {
     package var summary: String {
         func line(_ comparison: Comparison?) -> String {
             guard let comparison else { return "no recording" }
-            return "\(comparison.listener) heard \(comparison.speaker) in \(comparison.windows.count) of \(comparison.windows.count) seconds, "
+            return
+                "\(comparison.listener) heard \(comparison.speaker) in \(comparison.windows.count) of \(comparison.windows.count) seconds, "
                 + "correlation \(decimals(comparison.worst)) at worst"
         }
         return (isGood ? "all is well: " : "NOT as it should be: ") + line(aliceHeard) + "; " + line(bobHeard)
@@ -75,18 +76,24 @@ package struct DemoReport: Sendable {
         var lines = ["Handset demonstration", "", summary, "", "codec         \(facts.codec)", "digits        \(facts.digits)"]
         let hold = facts.hold(since: facts.aliceStarted)
         lines.append("hold          from \(decimals(hold.lowerBound)) s to \(decimals(hold.upperBound)) s of the speech")
-        if let end = facts.aliceEnd { lines.append("call          \(decimals(end.duration.seconds)) s, \(end.cause.code): \(end.cause.sentence)") }
+        if let end = facts.aliceEnd {
+            lines.append("call          \(decimals(end.duration.seconds)) s, \(end.cause.code): \(end.cause.sentence)")
+        }
         lines.append(statistics("alice", facts.aliceStatistics))
         lines.append(statistics("bob", facts.bobStatistics))
         for comparison in [aliceHeard, bobHeard] {
             guard let comparison else { continue }
-            lines += ["", "\(comparison.listener)-heard.wav against \(comparison.speaker)-said.wav, second by second (hold left out: \(comparison.held)):"]
+            lines += [
+                "",
+                "\(comparison.listener)-heard.wav against \(comparison.speaker)-said.wav, second by second (hold left out: \(comparison.held)):",
+            ]
             lines.append("  second  correlation  offset in samples")
             for window in comparison.windows {
                 let second = "\(window.start / Demonstration.rate)"
                 lines.append("  " + pad(second, 6) + "  " + pad(decimals(window.correlation), 11) + "  " + pad("\(window.offset)", 17))
             }
-            lines.append("  mean \(decimals(comparison.mean)), worst \(decimals(comparison.worst)), offsets differ by \(comparison.drift) samples")
+            lines.append(
+                "  mean \(decimals(comparison.mean)), worst \(decimals(comparison.worst)), offsets differ by \(comparison.drift) samples")
         }
         return lines.joined(separator: "\n") + "\n"
     }

@@ -31,7 +31,8 @@ struct DemoSpeech: Sendable {
             if let samples = try? DemoFiles.read(path) { return (path, samples) }
         }
         throw CommandFailure.failed(
-            "The speech for the demonstration is not installed: scripts/bootstrap --build-only installs asterisk-core-sounds-\(language)-wav.")
+            "The speech for the demonstration is not installed: scripts/bootstrap --build-only installs asterisk-core-sounds-\(language)-wav."
+        )
     }
 
     /// The talk with its pauses shortened.

@@ -38,7 +38,8 @@ extension CommandEvent {
         switch event {
         case .listening(let transport, let address):
             self = .listening(transport: transport.rawValue, address: address.ip, port: address.port)
-        case .registered(let user, let contact, let expires, _): self = .binding(user: user, state: "added", contact: contact, expires: Int(expires))
+        case .registered(let user, let contact, let expires, _):
+            self = .binding(user: user, state: "added", contact: contact, expires: Int(expires))
         case .unregistered(let user, let contact): self = .binding(user: user, state: "removed", contact: contact, expires: nil)
         case .refused, .called: return nil
         }

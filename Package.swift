@@ -123,6 +123,7 @@ targets += [
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests("HandsetCommandTests", ["HandsetCommand", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
 ]
 

@@ -55,7 +55,8 @@ extension SIPStack {
     /// for `resend` when the 2xx comes again; nil if there is no way to the target.
     @discardableResult
     public func sendACK(_ ack: MessageBuilder, to target: SignallingTarget, now: MonotonicTime) -> SIPMessage? {
-        sendStatelessly(ack, to: target, now: now)
+        if configuration.plantedFault == .droppedACK { return nil }
+        return sendStatelessly(ack, to: target, now: now)
     }
 
     /// Sends a request that no transaction looks after, with a Via of ours on top: an ACK that a proxy passes on.

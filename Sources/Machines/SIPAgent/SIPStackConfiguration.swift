@@ -33,5 +33,8 @@ public struct StackConfiguration: Sendable {
     /// The largest datagram that is sent, in octets.
     public var datagramOctets = 65_000
 
+    /// Tests of the simulated world only.
+    package var plantedFault: PlantedFault?
+
     public init() {}
 }

@@ -128,7 +128,7 @@ extension UserAgent {
         guard let session = sessions[id], let server = session.serverInvite, let response = server.success else { return }
         let interval = min(server.interval * 2, configuration.stack.times.t2)
         session.serverInvite?.interval = interval
-        stack.respond(server.transaction, response, now: now)
+        if configuration.stack.plantedFault != .noSuccessRepeats { stack.respond(server.transaction, response, now: now) }
         timers.arm(.repeatSuccess(id), at: now + interval)
     }
 

@@ -34,7 +34,11 @@ struct AgentTimers {
         handles[timer] = queue.arm(deadline, timer)
     }
 
+    /// A fault that a simulation plants (`PlantedFault.uncancelledTimer`).
+    var ignoresCancel = false
+
     mutating func cancel(_ timer: AgentTimer) {
+        if ignoresCancel { return }
         if let handle = handles.removeValue(forKey: timer) { queue.cancel(handle) }
     }
 

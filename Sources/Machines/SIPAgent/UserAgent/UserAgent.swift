@@ -56,6 +56,7 @@ public final class UserAgent {
         self.random = random
         stack = SIPStack(configuration: configuration.stack, random: random)
         location = ServerLocation(random: random)
+        timers.ignoresCancel = configuration.stack.plantedFault == .uncancelledTimer
     }
 
     // MARK: Inputs

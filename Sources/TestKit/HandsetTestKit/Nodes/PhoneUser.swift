@@ -197,6 +197,8 @@ public final class PhoneUser {
             incomingRings = false
             switch steps.first {
             case .untilEnded, .hangUp, .refuse, .wait, .shutDown, .register, .unregister, nil: break
+            // The other side may hang up before its ACK has come through (RFC 3261 §15): it was answered all the same.
+            case .answer where end.wasEstablished: break
             case .call, .dial, .answer, .hold, .resume, .digits: fail("the call ended: \(end.cause.code)")
             }
         case .digitSent(let id, _, _, _) where id == call: digitsLeft -= 1
@@ -214,6 +216,7 @@ public final class PhoneUser {
         case (.hold, .hold(let id, by: .local, isHeld: true)), (.resume, .hold(let id, by: .local, isHeld: false)): id == call
         case (.digits, .digitSent(let id, _, _, _)): id == call && digitsLeft <= 0
         case (.hangUp, .ended(let id, _)), (.untilEnded, .ended(let id, _)), (.refuse, .ended(let id, _)): id == call
+        case (.answer, .ended(let id, let end)): id == call && end.wasEstablished
         case (.shutDown, .stopped): true
         default: false
         }

@@ -28,6 +28,12 @@ public final class SimulatedPhone: SimulatedNode {
     public var files: [String: (samples: [Int16], rate: Int)] = [:]
     /// What recorders heard, by path.
     public private(set) var recordings: [String: MemoryRecorder] = [:]
+    /// What the agent still held when it told that it has stopped; must stay empty.
+    public private(set) var heldAfterStop: [String] = []
+    private var watch = ProtocolWatch()
+    /// The rules of RFC 3261 that the phone broke, as seen from outside; must stay empty. Messages on streams count only
+    /// when they come in one piece.
+    public var violations: [String] { watch.violations }
     /// What the user does.
     public private(set) lazy var user = PhoneUser(self)
 
@@ -53,6 +59,7 @@ public final class SimulatedPhone: SimulatedNode {
         timer = WakeTimer(host.world)
         let transport = HostTransport(host) { [weak self] input in
             guard let self else { return }
+            if case .received(let bytes, _, _) = input { self.watch.hears(bytes, self.world.now) }
             self.core.handle(input, now: self.world.now)
             self.pump()
         }
@@ -131,7 +138,9 @@ public final class SimulatedPhone: SimulatedNode {
         isPumping = true
         while let effect = core.nextEffect() {
             switch effect {
-            case .transport(let effect): transport?.perform(effect)
+            case .transport(let effect):
+                if case .send(let bytes, _, _) = effect { watch.says(bytes, world.now) }
+                transport?.perform(effect)
             case .resolve(let question):
                 world.resolve(question) { [weak self] answer in
                     guard let self else { return }
@@ -142,6 +151,10 @@ public final class SimulatedPhone: SimulatedNode {
             case .event(let event):
                 world.trace.note(world.now, host.name, "tells \(describe(event))")
                 events.append((world.now, event))
+                if case .stopped = event {
+                    heldAfterStop = core.agent.heldAfterStop
+                    watch.stop(world.now)
+                }
                 user.saw(event)
             }
         }

@@ -125,6 +125,9 @@ targets += [
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests(
+        "CorpusTests",
+        ["PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "CryptoOpenSSL", "Crypto", "Essentials"]),
 ]
 
 // scripts/fuzz sets this: the lower floors are built with coverage for libFuzzer, and one program more.

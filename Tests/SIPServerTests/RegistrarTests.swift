@@ -176,7 +176,7 @@ import Testing
         ("alice", "nobody", "x", 403),
     ])
     func registrationNeedsTheRightPasswordOfTheRightUser(aor: String, user: String, password: String, status: Int) throws {
-        let bench = ServerBench(open: false)
+        let bench = ServerBench(open: false) { $0.challengeAlgorithms = [.sha256, .md5] }
         let peer = bench.peer("p")
         let challenge = try bench.register(peer, aor, contacts: ["<sip:a@192.0.2.1>"])
         #expect(challenge.statusCode == 401)
@@ -185,6 +185,13 @@ import Testing
         let answer = try bench.exchange(peer, try authorized(bench, again, challenge: challenge, user: user, password: password))
         #expect(answer.statusCode == status)
         #expect(bench.server.machine.bindings(of: aor, now: bench.world.now).count == (status == 200 ? 1 : 0))
+    }
+
+    @Test func phonesOfBeforeRFC8760AreAskedInTheirWay() throws {
+        let bench = ServerBench(open: false)
+        let challenge = try bench.register(bench.peer("p"), "alice", contacts: ["<sip:a@192.0.2.1>"])
+        #expect(challenge.values(.wwwAuthenticate).count == 1)
+        #expect(challenge.first(.wwwAuthenticate)?.contains("algorithm=MD5") == true)
     }
 
     @Test func aCallOfOurUserIsChallengedAsByAProxy() throws {

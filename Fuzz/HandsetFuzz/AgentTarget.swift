@@ -34,6 +34,8 @@ private struct Countdown: RandomNumberGenerator {
 private struct AgentScript {
     let phone: PhoneCore
     let flow = FlowID(rawValue: 1)
+    /// A connection that the peer opened.
+    let stream = FlowID(rawValue: 1001)
     let local = SocketAddress(.loopbackV4, 5070)
     let peer = SocketAddress(.loopbackV4, 5060)
     let account: AccountID?
@@ -43,6 +45,7 @@ private struct AgentScript {
     var lastResponse: SIPMessage?
     var calls: [CallID] = []
     var serial = 0
+    var responsesSent = 0
 
     init() {
         var configuration = PhoneConfiguration()
@@ -57,6 +60,8 @@ private struct AgentScript {
                 now: .zero)
         }
         phone.handle(.listening(flow, .udp, local: local), now: now)
+        phone.handle(.listening(FlowID(rawValue: 3), .tcp, local: local), now: now)
+        phone.handle(.accepted(stream, listener: FlowID(rawValue: 3), local: local, remote: peer), now: now)
         drain()
     }
 
@@ -78,8 +83,10 @@ private struct AgentScript {
     }
 
     private mutating func step(_ what: UInt8, _ how: UInt8, _ piece: [UInt8]) {
-        switch what % 8 {
+        switch what % 10 {
         case 0: receive(piece)
+        case 8: phone.handle(.received(piece, stream, from: peer), now: now)
+        case 9: mediaEvent(how)
         case 1: respond(status: 100 + Int(how) * 5 % 600, piece)
         case 2: request(how, piece, inDialog: false)
         case 3: request(how, piece, inDialog: true)
@@ -90,7 +97,35 @@ private struct AgentScript {
         }
     }
 
-    private func receive(_ bytes: [UInt8]) { phone.handle(.received(bytes, flow, from: peer), now: now) }
+    private mutating func receive(_ bytes: [UInt8]) {
+        phone.handle(.received(bytes, flow, from: peer), now: now)
+        // RFC 3261 §17: neither a response nor an ACK has an answer.
+        let isUnanswerable =
+            switch SIPMessage.receive(bytes) {
+            case .message(let message), .refuse(let message, _, _): !message.isRequest || message.method == .ack
+            case .drop: true
+            }
+        let before = responsesSent
+        drain()
+        require(!isUnanswerable || responsesSent == before, "neither an ACK nor a response is answered")
+    }
+
+    /// What the media engine may tell at any time, also of ports that are gone.
+    private func mediaEvent(_ how: UInt8) {
+        let port = PortID(rawValue: UInt32(how >> 4))
+        let event: MediaEvent =
+            switch how & 7 {
+            case 0: .streamOpened(port, rtp: SocketAddress(.loopbackV4, 9000))
+            case 1: .streamFailed(port, reason: "no port")
+            case 2: .sourceLocked(port, peer)
+            case 3: .digitReceived(port, "5", milliseconds: 100, inBand: false)
+            case 4: .digitSent(port, "5", milliseconds: 100, inBand: false)
+            case 5: .streamSilent(port, .seconds(5))
+            case 6: .streamResumed(port)
+            default: .statistics(port, StreamStatistics())
+            }
+        phone.handle(event, now: now)
+    }
 
     private mutating func wait(_ interval: Interval) {
         let end = now + interval
@@ -180,9 +215,13 @@ private struct AgentScript {
     private mutating func perform(_ effect: PhoneEffect) {
         switch effect {
         case .transport(.send(let bytes, _, _)):
+            if bytes.starts(with: "SIP/2.0 ".utf8) { responsesSent += 1 }
             guard case .message(let message) = SIPMessage.receive(bytes) else {
                 // A refusal repeats the broken fields of the request (RFC 3261 §8.2.6.2); all else must be readable.
-                require(bytes.starts(with: "SIP/2.0 ".utf8), "the phone sends requests that can be read")
+                // The other thing that is no message is the answer to a keep-alive (RFC 5626 §3.5.1).
+                require(
+                    bytes.starts(with: "SIP/2.0 ".utf8) || bytes == [13, 10],
+                    "the phone sends requests that can be read: \(String(decoding: bytes, as: UTF8.self))")
                 return
             }
             if message.isRequest { lastRequest = message } else { lastResponse = message }

@@ -89,4 +89,12 @@ import Testing
         address.tag = nil
         #expect(address.description == "<sip:a@b>;x=1")
     }
+
+    @Test func `a tel URI that names a parameter twice equals itself, and none with another first value`() throws {
+        let twice = try URI("tel:7042;phone-context=a.example;phone-context=b.example")
+        let other = try URI("tel:7042;phone-context=b.example;phone-context=a.example")
+        #expect(twice.isEquivalent(to: twice) && !twice.isEquivalent(to: other) && !other.isEquivalent(to: twice))
+        let mixed = try URI("tel:7042;phone-context=a.example;isub=1")
+        #expect(!twice.isEquivalent(to: mixed) && !mixed.isEquivalent(to: twice))
+    }
 }

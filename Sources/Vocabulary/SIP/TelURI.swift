@@ -28,9 +28,11 @@ public struct TelURI: Sendable, Hashable {
     public func isEquivalent(to other: TelURI) -> Bool {
         digits.asciiLowercased == other.digits.asciiLowercased && parameters.count == other.parameters.count
             && parameters.allSatisfy { parameter in
+                // A name that wrongly stands twice means its first value, on both sides: a URI equals itself.
                 other.parameters.contains(parameter.name)
-                    && other.parameters[parameter.name]?.asciiLowercased == parameter.value?.asciiLowercased
+                    && other.parameters[parameter.name]?.asciiLowercased == parameters[parameter.name]?.asciiLowercased
             }
+            && other.parameters.allSatisfy { parameters.contains($0.name) }
     }
 
     /// From what follows `tel:`; nil if there is no digit or if something stands there that no number has.

@@ -9,11 +9,14 @@ import Testing
     /// Quoted dotted codes in the source of the agent.
     static func codesInSource() throws -> Set<String> {
         var codes: Set<String> = []
-        let folder = root.appending(path: "Sources/Machines/SIPAgent")
-        for case let file as URL in try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
-        where file.pathExtension == "swift" {
-            let text = try String(contentsOf: file, encoding: .utf8)
-            for match in text.matches(of: /"((?:call|registration|agent)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
+        // The phone adds causes of its own to the agent's.
+        let folders = ["SIPAgent", "PhoneCore"].map { root.appending(path: "Sources/Machines/\($0)") }
+        for folder in folders {
+            for case let file as URL in try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+            where file.pathExtension == "swift" {
+                let text = try String(contentsOf: file, encoding: .utf8)
+                for match in text.matches(of: /"((?:call|registration|agent)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
+            }
         }
         return codes
     }

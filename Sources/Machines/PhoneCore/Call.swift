@@ -22,7 +22,6 @@ final class Call {
         case accepting
         /// Answered both ways.
         case established
-        case ended
     }
 
     /// A change of the session that is under way.
@@ -34,6 +33,13 @@ final class Call {
         case waiting
         /// We answered a re-INVITE without an offer with ours; the answer comes in the ACK.
         case awaitingAnswerInACK
+    }
+
+    /// What one early dialog answered to our offer (RFC 3261 §13.2.2.4).
+    struct EarlyAnswer {
+        let tag: String?
+        let negotiation: OfferAnswer
+        let audio: NegotiatedAudio
     }
 
     let id: CallID
@@ -48,8 +54,14 @@ final class Call {
     /// early dialog's answer (RFC 3261 §13.2.2.4) is applied to a copy of it.
     var negotiation: OfferAnswer
     var audio: NegotiatedAudio?
+    /// The answers of early dialogs, in the order of their coming; the agent bounds how many dialogs there are.
+    var earlyAnswers: [EarlyAnswer] = []
     /// The tag of the early dialog whose SDP is in use.
     var mediaTag: String?
+    /// Whether the application has been told of the call: an incoming one only when it rings.
+    var isAnnounced: Bool
+    /// Whether the world has an RTP stream for the call, or is about to open it.
+    var hasStream = true
     var change = Change.none
     /// What the user wants; the session follows when a change is possible.
     var wantsHold = false
@@ -57,18 +69,22 @@ final class Call {
     var isHeldLocally = false
     var isHeldRemotely = false
     var isMuted = false
-    /// Digits that went out by INFO and are not answered yet.
-    var infoDigits: [Character] = []
-    /// Whether the stream has been configured at least once.
-    var hasMedia = false
+    /// Digits that are to go out by INFO, one after another, and the one that waits for its answer.
+    var infoQueue: [Character] = []
+    var infoDigit: Character?
+    /// What the application was last told of the media; nil: nothing is negotiated yet.
+    var media: CallMedia?
     var lastStatus = 0
     var lastReason = ""
     var answeredAt: MonotonicTime?
-    /// When the call is ended because no packet comes.
-    var silenceDeadline: MonotonicTime?
+    /// Since when no packet has come, as the media engine tells; nil: packets come.
+    var silentSince: MonotonicTime?
+    /// Since when the peer should be sending: answered, and held by nobody. nil: it need not.
+    var expectsSince: MonotonicTime?
 
     init(
-        id: CallID, account: AccountID?, direction: CallDirection, port: PortID, phase: Phase, negotiation: OfferAnswer
+        id: CallID, account: AccountID?, direction: CallDirection, port: PortID, phase: Phase, negotiation: OfferAnswer,
+        isAnnounced: Bool
     ) {
         self.id = id
         self.account = account
@@ -76,6 +92,7 @@ final class Call {
         self.port = port
         self.phase = phase
         self.negotiation = negotiation
+        self.isAnnounced = isAnnounced
     }
 
     /// The direction that our next description should state (RFC 3264 §8.4).
@@ -83,8 +100,8 @@ final class Call {
         Direction(sends: true, receives: !wantsHold)
     }
 
-    var isEnded: Bool {
-        if case .ended = phase { return true }
-        return false
-    }
+    var hasMedia: Bool { media != nil }
+
+    /// Whether our side keeps its sound back: asked for by the user, or agreed.
+    var isHeld: Bool { wantsHold || audio?.localHolds ?? false }
 }

@@ -6,12 +6,19 @@ import SIPAgent
 /// How what a user dials becomes a URI (requirement A9).
 enum Dialling {
     /// A full `sip:`, `sips:` or `tel:` URI is taken as it is; `user@host` becomes a `sip:` URI; anything else is a
-    /// number or name at the account's domain. Spaces and the visual separators of RFC 3966 §5.1.1 are taken out of numbers.
+    /// number or name at the account's domain. Spaces and the visual separators of RFC 3966 §5.1.1 are taken out of
+    /// numbers. Any other scheme is refused, not taken for a name.
     static func target(_ dialled: String, account: AccountConfiguration?) throws(PhoneError) -> URI {
         let text = trimmed(dialled)
         guard !text.isEmpty, text.utf8.count <= 1024 else { throw PhoneError(.badTarget, "Nothing that can be called was dialled.") }
+        guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7f }) else {
+            throw PhoneError(.badTarget, "What was dialled holds a control character.")
+        }
         let lower = text.prefix(5).lowercased()
         if lower.hasPrefix("sip:") || lower.hasPrefix("sips:") || lower.hasPrefix("tel:") { return try uri(text) }
+        if text.prefix(while: { $0 != "@" }).contains(":") {
+            throw PhoneError(.badTarget, "“\(text)” is of a kind that cannot be called; sip:, sips: and tel: can.")
+        }
         if text.contains("@") { return try uri("sip:" + text) }
         guard let account else {
             throw PhoneError(.badTarget, "A number or name needs an account; without one dial a full sip: URI.")
@@ -29,11 +36,17 @@ enum Dialling {
     }
 
     private static func uri(_ text: String) throws(PhoneError) -> URI {
+        let uri: URI
         do {
-            return try URI(text)
+            uri = try URI(text)
         } catch {
             throw PhoneError(.badTarget, "“\(text)” is not a URI that can be called: \(error.reason)")
         }
+        // RFC 3966 §3: digits, hexadecimal ones in local numbers, `*` and `#`.
+        if case .tel(let tel) = uri, !tel.digits.dropFirst(tel.isGlobal ? 1 : 0).allSatisfy({ $0.isHexDigit || "*#".contains($0) }) {
+            throw PhoneError(.badTarget, "“\(text)” holds no telephone number.")
+        }
+        return uri
     }
 
     private static func isNumber(_ text: String) -> Bool {

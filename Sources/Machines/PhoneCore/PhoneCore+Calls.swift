@@ -23,8 +23,16 @@ extension PhoneCore {
             throw PhoneError(.limit, "There are already \(calls.count) calls, the most that are allowed.")
         }
         let target = try Dialling.target(dialled, account: account.flatMap { accounts[$0] })
-        for header in options.headers where HeaderName(header.name) == nil {
-            throw PhoneError(.badHeader, "“\(header.name)” cannot be the name of a header field.")
+        if case .tel = target, account == nil {
+            throw PhoneError(.badTarget, "A tel: URI needs an account whose server leads to the telephone network.")
+        }
+        for header in options.headers {
+            guard let name = HeaderName(header.name) else {
+                throw PhoneError(.badHeader, "“\(header.name)” cannot be the name of a header field.")
+            }
+            guard !UserAgent.isReserved(name) else {
+                throw PhoneError(.badHeader, "“\(header.name)” is set by the phone itself.")
+            }
         }
         let call = makeCall(account: account, direction: .outgoing, phase: .openingOutgoing(target: target, options: options))
         call.remote = NameAddress(displayName: nil, uri: target)
@@ -43,6 +51,7 @@ extension PhoneCore {
         var body = answer
         if body == nil {
             body = call.negotiation.makeOffer(local: local, direction: call.wantedDirection).serialized()
+            prepareToReceive(call)
         }
         if call.audio != nil { configureStream(call) }
         call.lastStatus = 200
@@ -71,8 +80,7 @@ extension PhoneCore {
             drainAgent(now: now)
             return
         }
-        let cause = cause ?? Cause("call.ended.local", "The call was ended here before it left.")
-        finish(id, CallEnd(cause: cause, isByRemote: false, wasEstablished: false, duration: .zero))
+        finish(id, cause ?? PhoneCauses.hungUp)
     }
 
     /// Stops or lets through what the bridge gives to the call; the peer hears nothing while muted.
@@ -80,6 +88,7 @@ extension PhoneCore {
         let call = try require(id)
         call.isMuted = isMuted
         if call.hasMedia { configureStream(call) }
+        drainAgent(now: now)
     }
 
     /// Asks for the call's statistics; they come as `PhoneEvent.statistics`.
@@ -100,7 +109,6 @@ extension PhoneCore {
         case .openingIncoming, .ringing: return .incoming
         case .accepting: return .connecting
         case .established: return .confirmed
-        case .ended: return .disconnected
         }
     }
 
@@ -114,7 +122,8 @@ extension PhoneCore {
         let port = makePort()
         let call = Call(
             id: makeCallID(), account: account, direction: direction, port: port, phase: phase,
-            negotiation: OfferAnswer(capabilities: configuration.audio, sessionID: random.next() >> 2))
+            negotiation: OfferAnswer(capabilities: configuration.audio, sessionID: random.next() >> 2),
+            isAnnounced: direction == .outgoing)
         callOfPort[port] = call.id
         order(
             .openStream(
@@ -125,15 +134,28 @@ extension PhoneCore {
         return call
     }
 
-    /// Takes a call out of the books, closes its port and tells the application.
+    /// Ends a call that was never sent.
+    func finish(_ id: CallID, _ cause: Cause) {
+        finish(id, CallEnd(cause: cause, isByRemote: false, wasEstablished: false, duration: .zero))
+    }
+
+    /// Takes a call out of the books, closes its port and tells the application. A call that never rang here is told as a
+    /// warning only: the application does not know it.
     func finish(_ id: CallID, _ end: CallEnd) {
         guard let call = calls.removeValue(forKey: id) else { return }
         if let session = call.session { callOfSession[session] = nil }
         silences.disarm(id)
+        pauses.disarm(id)
         callOfPort[call.port] = nil
-        closingPorts[call.port] = id
-        order(.closePort(call.port))
-        emit(.callState(id, .disconnected, status: end.cause.status ?? call.lastStatus, reason: end.cause.sentence))
+        if call.hasStream {
+            closingPorts[call.port] = ClosingPort(call: id, isAnnounced: call.isAnnounced)
+            order(.closePort(call.port))
+        }
+        guard call.isAnnounced else { return emit(.warning(nil, end.cause)) }
+        let status = end.cause.status ?? call.lastStatus
+        emit(.callState(id, .disconnected, status: status, reason: end.cause.reasonPhrase ?? call.lastReason))
         emit(.ended(id, end))
+        // Whoever waits for the last statistics gets some.
+        if !call.hasStream { emit(.statistics(id, StreamStatistics(), isFinal: true)) }
     }
 }

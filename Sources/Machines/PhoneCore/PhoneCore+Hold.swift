@@ -20,7 +20,9 @@ extension PhoneCore {
         guard case .established = call.phase else { throw PhoneError(.wrongState, "Only an answered call can be held or resumed.") }
         guard call.wantsHold != holds else { return }
         call.wantsHold = holds
-        if call.hasMedia, holds { configureStream(call) }
+        // Taken back before the peer agreed, a hold leaves the sound on at once.
+        if call.hasMedia { configureStream(call) }
+        reviewSilence(id, now: now)
         reconcileHold(id, now: now)
         drainAgent(now: now)
     }
@@ -36,7 +38,7 @@ extension PhoneCore {
 
     /// Our re-INVITE was accepted.
     func reinviteAnswered(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
-        guard let id = callOfSession[session], let call = calls[id], case .offered(let holds) = call.change else { return }
+        guard let id = callOfSession[session], let call = calls[id], case .offered = call.change else { return }
         call.change = .none
         do throws(SDPError) {
             guard let body = message.body(ofType: "application", "sdp"), !body.isEmpty else {
@@ -46,14 +48,13 @@ extension PhoneCore {
         } catch {
             call.wantsHold = call.isHeldLocally
             if call.hasMedia { configureStream(call) }
-            let cause = Cause("call.change.unusable", "The other side's answer to the change cannot be used: \(error.reason)")
-            emit(.holdFailed(id, cause))
+            reviewSilence(id, now: now)
+            emit(.holdFailed(id, PhoneCauses.unusableChange(error)))
             return
         }
-        call.isHeldLocally = holds
         configureStream(call)
-        emit(.hold(id, by: .local, isHeld: holds))
-        noteRemoteHold(id)
+        noteHolds(id)
+        reviewSilence(id, now: now)
         reconcileHold(id, now: now)
     }
 
@@ -68,6 +69,7 @@ extension PhoneCore {
         call.change = .none
         call.wantsHold = call.isHeldLocally
         if call.hasMedia { configureStream(call) }
+        reviewSilence(id, now: now)
         emit(.holdFailed(id, cause))
     }
 
@@ -90,28 +92,35 @@ extension PhoneCore {
             agent.answerReinvite(session, status: 200, answer: offer.serialized(), now: now)
             return
         }
+        // A copy: a refused change leaves what was agreed as it was (RFC 3261 §14.2).
+        var negotiation = call.negotiation
         do throws(SDPError) {
             let offer = try SessionDescription(parsing: body)
-            let result = try call.negotiation.answer(offer, local: local, direction: call.wantedDirection)
-            guard let audio = result.audio else { throw SDPError(.noAudio, "The offer has no audio that can be used.") }
+            let result = try negotiation.answer(offer, local: local, direction: call.wantedDirection)
+            guard let audio = result.audio else { throw SDPError(.noAudio, "the offer has no audio that can be used") }
+            call.negotiation = negotiation
             call.audio = audio
             configureStream(call)
             agent.answerReinvite(session, status: 200, answer: result.answer.serialized(), now: now)
-            noteRemoteHold(id)
+            noteHolds(id)
+            reviewSilence(id, now: now)
         } catch {
             agent.answerReinvite(session, status: error.status, answer: nil, now: now)
-            let sentence = "A change of the call was refused because its media cannot be used: \(error.reason)"
-            emit(
-                .warning(
-                    id, Cause("call.change.refused", sentence, status: error.status, evidence: [.init("sdp.error", error.code.rawValue)])))
+            emit(.warning(id, PhoneCauses.refusedChange(error)))
         }
     }
 
-    /// Tells the application when the peer's hold changed.
-    func noteRemoteHold(_ id: CallID) {
-        guard let call = calls[id], let audio = call.audio, audio.remoteHolds != call.isHeldRemotely else { return }
-        call.isHeldRemotely = audio.remoteHolds
-        if call.isHeldRemotely { silences.disarm(id) }
-        emit(.hold(id, by: .remote, isHeld: audio.remoteHolds))
+    /// Tells the application whose hold changed by the last negotiation, whoever asked for it: an answer of ours to the
+    /// peer's offer may hold or resume as well.
+    func noteHolds(_ id: CallID) {
+        guard let audio = calls[id]?.audio else { return }
+        if audio.localHolds != calls[id]?.isHeldLocally {
+            calls[id]?.isHeldLocally = audio.localHolds
+            emit(.hold(id, by: .local, isHeld: audio.localHolds))
+        }
+        if audio.remoteHolds != calls[id]?.isHeldRemotely {
+            calls[id]?.isHeldRemotely = audio.remoteHolds
+            emit(.hold(id, by: .remote, isHeld: audio.remoteHolds))
+        }
     }
 }

@@ -24,13 +24,12 @@ extension PhoneCore {
             guard let id = callOfPort[port] else { return }
             emit(.digitSent(id, digit, inBand ? .inband : .rfc4733, milliseconds: milliseconds))
         case .streamSilent(let port, let since): streamSilent(port, since, now: now)
-        case .streamResumed(let port):
-            if let id = callOfPort[port] { silences.disarm(id) }
+        case .streamResumed(let port): streamResumed(port, now: now)
         case .statistics(let port, let statistics):
             if let id = callOfPort[port] {
                 emit(.statistics(id, statistics, isFinal: false))
-            } else if let id = closingPorts.removeValue(forKey: port) {
-                emit(.statistics(id, statistics, isFinal: true))
+            } else {
+                portClosed(port, statistics)
             }
         case .remoteLeft: break
         case .playbackStarted, .playbackFinished, .fileFailed: emit(.port(event))
@@ -45,11 +44,11 @@ extension PhoneCore {
         case .openingOutgoing(let target, let options):
             call.phase = .inviting
             let offer = call.negotiation.makeOffer(local: rtp, direction: call.wantedDirection).serialized()
-            if let early = call.negotiation.offeredAudio { order(.configureStream(port, StreamConfiguration(early, isMuted: false))) }
+            prepareToReceive(call)
             invite(id, call.account, target, offer, options, now: now)
         case .openingIncoming(let invite, let offer):
             ring(call, invite, offer, local: rtp, now: now)
-        case .inviting, .ringing, .accepting, .established, .ended: break
+        case .inviting, .ringing, .accepting, .established: calls[id] = call
         }
     }
 
@@ -62,8 +61,7 @@ extension PhoneCore {
             calls[id]?.session = session
             callOfSession[session] = id
         } catch {
-            let cause = Cause("call.not-sent", "The call could not be placed: \(error.reason)")
-            finish(id, CallEnd(cause: cause, isByRemote: false, wasEstablished: false, duration: .zero))
+            finish(id, PhoneCauses.notSent(error))
         }
     }
 
@@ -73,16 +71,19 @@ extension PhoneCore {
         if let offer {
             do throws(SDPError) {
                 let result = try call.negotiation.answer(offer, local: local, direction: call.wantedDirection)
-                guard let audio = result.audio else { throw SDPError(.noAudio, "The offer has no audio that can be used.") }
+                guard let audio = result.audio else { throw SDPError(.noAudio, "the offer has no audio that can be used") }
                 call.audio = audio
                 answer = result.answer.serialized()
             } catch {
-                refuse(session, error, now: now)
+                // Ends the call, whose end is told with this cause; it never rang.
+                agent.hangUp(session, cause: PhoneCauses.refusedMedia(error), now: now)
                 return
             }
         }
         call.phase = .ringing(answer: answer)
+        call.isAnnounced = true
         call.lastStatus = 180
+        call.lastReason = "Ringing"
         // The user's automatic answer may come before 180; the order of the protocol is kept (requirement A15).
         agent.ring(session, now: now)
         let from = call.remote ?? invite.remote
@@ -93,99 +94,75 @@ extension PhoneCore {
         drainAgent(now: now)
     }
 
+    /// No RTP socket: the call ends, a caller gets 500.
     private func streamFailed(_ port: PortID, _ reason: String, now: MonotonicTime) {
-        guard let id = callOfPort[port], let call = calls[id] else { return }
-        let cause = Cause(
-            "media.no-socket", "The call has no media because no RTP port could be opened: \(reason)", status: 500,
-            evidence: [.init("reason", reason)])
-        if let session = call.session {
-            agent.reject(session, status: 500, reason: nil, now: now)
-            if calls[id] != nil { agent.hangUp(session, cause: cause, now: now) }
-            emit(.warning(id, cause))
-        } else {
-            finish(id, CallEnd(cause: cause, isByRemote: false, wasEstablished: false, duration: .zero))
-        }
+        guard let id = callOfPort[port] else { return portClosed(port, StreamStatistics()) }
+        calls[id]?.hasStream = false
+        let cause = PhoneCauses.noSocket(reason)
+        if let session = calls[id]?.session { agent.hangUp(session, cause: cause, now: now) } else { finish(id, cause) }
     }
 
+    /// A closed port has told its last.
+    private func portClosed(_ port: PortID, _ statistics: StreamStatistics) {
+        guard let closing = closingPorts.removeValue(forKey: port) else { return }
+        if closing.isAnnounced { emit(.statistics(closing.call, statistics, isFinal: true)) }
+        stopIfDone()
+    }
+
+    // MARK: Silence
+
     private func streamSilent(_ port: PortID, _ since: Interval, now: MonotonicTime) {
-        guard let id = callOfPort[port], let call = calls[id], configuration.silenceLimit > .zero else { return }
-        guard call.answeredAt != nil, let audio = call.audio, audio.direction.receives, !call.isHeldLocally else { return }
-        silences.arm(id, at: max(now, now + (configuration.silenceLimit - since)))
+        guard let id = callOfPort[port] else { return }
+        calls[id]?.silentSince = now - since
+        reviewSilence(id, now: now)
+    }
+
+    private func streamResumed(_ port: PortID, now: MonotonicTime) {
+        guard let id = callOfPort[port] else { return }
+        calls[id]?.silentSince = nil
+        reviewSilence(id, now: now)
+    }
+
+    /// Sets when the call is ended as vanished (requirement A17): `silenceLimit` after the last packet, but counted only
+    /// while the peer should be sending: once the call is answered, and while nobody holds it. The engine tells of a gap
+    /// once, perhaps long before that begins.
+    func reviewSilence(_ id: CallID, now: MonotonicTime) {
+        guard let call = calls[id] else { return }
+        let isExpected =
+            call.answeredAt != nil && !call.isHeld && !call.isHeldRemotely && call.audio?.direction.receives ?? false
+        call.expectsSince = isExpected ? call.expectsSince ?? now : nil
+        guard configuration.silenceLimit > .zero, let expects = call.expectsSince, let silent = call.silentSince else {
+            silences.disarm(id)
+            return
+        }
+        silences.arm(id, at: max(now, max(expects, silent) + configuration.silenceLimit))
+    }
+
+    // MARK: Streams
+
+    /// Whoever makes an offer must be ready to receive from then on (RFC 3264 §5.1).
+    func prepareToReceive(_ call: Call) {
+        guard let early = call.negotiation.offeredAudio else { return }
+        order(.configureStream(call.port, StreamConfiguration(early, isMuted: call.isMuted)))
     }
 
     /// Gives the stream what the last negotiation, the holds and the mute say, and tells the application.
     func configureStream(_ call: Call) {
         guard let audio = call.audio, let local = call.local else { return }
-        call.hasMedia = true
-        let isHeld = call.wantsHold || call.isHeldLocally
-        let sends = audio.direction.sends && !isHeld
-        let receives = audio.direction.receives && !isHeld
+        let sends = audio.direction.sends && !call.isHeld
+        let receives = audio.direction.receives && !call.isHeld
+        // A stream that does not receive forgets its silence, and tells of it anew once it receives again.
+        if !receives { call.silentSince = nil }
         var configuration = StreamConfiguration(audio, isMuted: call.isMuted)
         configuration.sends = sends
         configuration.receives = receives
         order(.configureStream(call.port, configuration))
-        emit(
-            .media(
-                call.id,
-                CallMedia(
-                    port: call.port, codec: NegotiatedCodec(audio.codec), local: local, remote: audio.remote, sends: sends,
-                    receives: receives, isSecured: false, hasTelephoneEvent: audio.sendEventPayloadType != nil)))
-    }
-
-    // MARK: Digits
-
-    /// Sends DTMF digits one after another (requirement A10, B2).
-    ///
-    /// - Parameter digits: 0–9, `*`, `#`, A–D; `,` waits half a second. At most 128.
-    public func sendDigits(
-        _ digits: String, on id: CallID, method: DigitMethod = .auto, now: MonotonicTime
-    ) throws(PhoneError) {
-        let call = try require(id)
-        guard call.hasMedia, let audio = call.audio else { throw PhoneError(.wrongState, "Digits can be sent once the call has media.") }
-        guard !digits.isEmpty, digits.utf8.count <= 128, digits.uppercased().allSatisfy({ "0123456789*#ABCD,".contains($0) }) else {
-            throw PhoneError(.badDigits, "Digits are 0–9, *, #, A–D and a comma for a pause, 128 at most.")
-        }
-        let milliseconds = configuration.digitMilliseconds
-        switch method {
-        case .auto where audio.sendEventPayloadType != nil, .rfc4733:
-            guard audio.sendEventPayloadType != nil else {
-                throw PhoneError(.noTelephoneEvent, "The other side did not agree to RFC 4733 digits.")
-            }
-            order(.sendDigits(call.port, digits.uppercased(), milliseconds: milliseconds, inBand: false))
-        case .inband: order(.sendDigits(call.port, digits.uppercased(), milliseconds: milliseconds, inBand: true))
-        case .auto, .info: try sendInfoDigits(digits.uppercased(), call, now: now)
-        }
-    }
-
-    private func sendInfoDigits(_ digits: String, _ call: Call, now: MonotonicTime) throws(PhoneError) {
-        guard let session = call.session, case .established = call.phase else {
-            throw PhoneError(.wrongState, "Digits by INFO need an answered call.")
-        }
-        for digit in digits where digit != "," {
-            let body = "Signal=\(digit)\r\nDuration=\(configuration.digitMilliseconds)\r\n"
-            calls[call.id]?.infoDigits.append(digit)
-            agent.sendInfo(session, contentType: "application/dtmf-relay", body: Array(body.utf8), now: now)
-        }
-        drainAgent(now: now)
-    }
-
-    /// The answer to an INFO of ours: the digit is told only now.
-    func infoAnswered(_ session: SessionID, _ status: Int) {
-        guard let id = callOfSession[session], let digit = calls[id]?.infoDigits.first else { return }
-        calls[id]?.infoDigits.removeFirst()
-        if (200..<300).contains(status) {
-            emit(.digitSent(id, digit, .info, milliseconds: configuration.digitMilliseconds))
-        } else {
-            let sentence = "The other side did not take the digit \(digit): it answered \(status)."
-            emit(.digitFailed(id, Cause("dtmf.refused", sentence, status: status, evidence: [.init("digit", String(digit))])))
-        }
-    }
-
-    /// A DTMF body of an INFO: `application/dtmf-relay` (Signal and Duration lines) or `application/dtmf` (the digit alone).
-    func info(_ session: SessionID, _ contentType: String, _ body: [UInt8]) {
-        guard let id = callOfSession[session], calls[id] != nil else { return }
-        guard let (digit, milliseconds) = InfoDigit.read(contentType: contentType, body: body) else { return }
-        emit(.digitReceived(id, digit, .info, milliseconds: milliseconds))
+        let media = CallMedia(
+            port: call.port, codec: NegotiatedCodec(audio.codec), local: local, remote: audio.remote, sends: sends,
+            receives: receives, isSecured: false, hasTelephoneEvent: audio.sendEventPayloadType != nil)
+        guard media != call.media else { return }
+        call.media = media
+        emit(.media(call.id, media))
     }
 }
 
@@ -208,42 +185,5 @@ extension NegotiatedCodec {
         self.init(
             name: format.name.uppercased(), payloadType: format.payloadType, clockRate: format.clockRate,
             channels: format.channels, parameters: format.parameters)
-    }
-}
-
-/// The two customary DTMF bodies of INFO; no RFC defines them, devices agree on these.
-enum InfoDigit {
-    static func read(contentType: String, body: [UInt8]) -> (digit: Character, milliseconds: Int)? {
-        guard body.count <= 256 else { return nil }
-        let text = String(decoding: body, as: UTF8.self)
-        var digit: Character?
-        var milliseconds = 250
-        if contentType.lowercased().hasPrefix("application/dtmf-relay") {
-            for line in text.split(whereSeparator: \.isNewline) {
-                let parts = line.split(separator: "=", maxSplits: 1)
-                guard parts.count == 2 else { continue }
-                let name = parts[0].filter { !$0.isWhitespace }.lowercased()
-                let value = parts[1].filter { !$0.isWhitespace }
-                if name == "signal" { digit = symbol(value) }
-                if name == "duration", let number = Int(value), (1...10_000).contains(number) { milliseconds = number }
-            }
-        } else {
-            digit = symbol(text.filter { !$0.isWhitespace })
-        }
-        return digit.map { ($0, milliseconds) }
-    }
-
-    /// The digit of a `Signal` value: the key itself, or the event code 10 for `*`, 11 for `#`, 12–15 for A–D.
-    private static func symbol(_ value: String) -> Character? {
-        switch value.uppercased() {
-        case "10", "*": return "*"
-        case "11", "#": return "#"
-        case "12": return "A"
-        case "13": return "B"
-        case "14": return "C"
-        case "15": return "D"
-        case let other where other.count == 1 && "0123456789ABCD".contains(other): return other.first
-        default: return nil
-        }
     }
 }

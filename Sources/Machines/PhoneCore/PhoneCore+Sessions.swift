@@ -13,8 +13,7 @@ extension PhoneCore {
     func incoming(_ session: SessionID, _ invite: IncomingInvite, now: MonotonicTime) {
         guard calls.count < configuration.maximumCalls, !isStopping else {
             agent.reject(session, status: 486, reason: nil, now: now)
-            let sentence = "A call was refused: there are already \(calls.count) calls, the most that are allowed."
-            emit(.warning(nil, Cause("call.refused.limit", sentence, status: 486)))
+            emit(.warning(nil, PhoneCauses.limit(calls.count)))
             return
         }
         var offer: ExaminedOffer?
@@ -42,17 +41,25 @@ extension PhoneCore {
         guard message.statusCode > 100 else { return }
         call.lastStatus = message.statusCode
         call.lastReason = message.reasonPhrase
-        let tag = message.to.tag
-        if let body = message.body(ofType: "application", "sdp"), !body.isEmpty, tag != call.mediaTag || call.audio == nil {
+        if let body = message.body(ofType: "application", "sdp"), !body.isEmpty { earlyMedia(call, body, tag: message.to.tag) }
+        emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
+    }
+
+    /// The description in a provisional answer: the first one of an early dialog counts, the dialog heard last is played.
+    private func earlyMedia(_ call: Call, _ body: [UInt8], tag: String?) {
+        if let known = call.earlyAnswers.first(where: { $0.tag == tag }) {
+            guard call.mediaTag != tag else { return }
+            call.audio = known.audio
+        } else {
             var negotiation = call.negotiation
             // A description that cannot be used is not the end of the call: the final answer decides.
-            if let description = try? SessionDescription(parsing: body), let audio = try? negotiation.receiveAnswer(description) {
-                call.audio = audio
-                call.mediaTag = tag
-                configureStream(call)
-            }
+            guard let description = try? SessionDescription(parsing: body), let audio = try? negotiation.receiveAnswer(description)
+            else { return }
+            call.earlyAnswers.append(Call.EarlyAnswer(tag: tag, negotiation: negotiation, audio: audio))
+            call.audio = audio
         }
-        emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
+        call.mediaTag = tag
+        configureStream(call)
     }
 
     /// The first 2xx to our INVITE; the agent has sent the ACK.
@@ -62,27 +69,27 @@ extension PhoneCore {
         call.answeredAt = now
         call.lastStatus = message.statusCode
         call.lastReason = message.reasonPhrase
-        let early = call.mediaTag == message.to.tag ? call.audio : nil
+        let early = call.earlyAnswers.first { $0.tag == message.to.tag }
+        call.earlyAnswers = []
         do throws(SDPError) {
             if let body = message.body(ofType: "application", "sdp"), !body.isEmpty {
                 call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
             } else if let early {
                 // The answer came in a provisional response; the 2xx need not repeat it (RFC 3261 §13.2.1).
-                call.audio = early
+                call.audio = early.audio
+                call.negotiation = early.negotiation
             } else {
                 throw SDPError(.mismatch, "The answer holds no session description.")
             }
         } catch {
-            let cause = Cause(
-                "media.answer.unusable", "The call was ended because the other side's media description cannot be used: \(error.reason)",
-                evidence: [.init("sdp.error", error.code.rawValue)])
-            agent.hangUp(session, cause: cause, now: now)
+            agent.hangUp(session, cause: PhoneCauses.unusableAnswer(error), now: now)
             return
         }
         configureStream(call)
         emit(.callState(id, .connecting, status: message.statusCode, reason: message.reasonPhrase))
         emit(.callState(id, .confirmed, status: message.statusCode, reason: message.reasonPhrase))
-        noteRemoteHold(id)
+        noteHolds(id)
+        reviewSilence(id, now: now)
         reconcileHold(id, now: now)
     }
 
@@ -105,16 +112,14 @@ extension PhoneCore {
                 }
                 call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
             } catch {
-                let cause = Cause(
-                    "media.answer.unusable", "The call was ended because it has no usable media description: \(error.reason)",
-                    evidence: [.init("sdp.error", error.code.rawValue)])
-                agent.hangUp(session, cause: cause, now: now)
+                agent.hangUp(session, cause: PhoneCauses.unusableAnswer(error), now: now)
                 return
             }
             configureStream(call)
         }
         if isFirst { emit(.callState(id, .confirmed, status: 200, reason: "OK")) }
-        noteRemoteHold(id)
+        noteHolds(id)
+        reviewSilence(id, now: now)
         reconcileHold(id, now: now)
     }
 
@@ -132,21 +137,13 @@ extension PhoneCore {
     /// Refuses with what is wrong, 488 as a rule; the call never rings.
     func refuse(_ session: SessionID, _ error: SDPError, now: MonotonicTime) {
         agent.reject(session, status: error.status, reason: nil, now: now)
-        emit(
-            .warning(
-                nil,
-                Cause(
-                    "call.refused.media", "A call was refused because its media cannot be used: \(error.reason)", status: error.status,
-                    evidence: [.init("sdp.error", error.code.rawValue)])))
+        emit(.warning(nil, PhoneCauses.refusedMedia(error)))
     }
 
     /// Ends a call whose peer has sent nothing for too long (requirement A17).
     func endVanished(_ id: CallID, now: MonotonicTime) {
         guard calls[id] != nil else { return }
-        let seconds = Int(configuration.silenceLimit.seconds)
-        let cause = Cause(
-            "media.peer.vanished", "The call was ended because nothing was heard from the other side for \(seconds) s.",
-            evidence: [.init("silence.seconds", "\(seconds)")])
+        let cause = PhoneCauses.vanished(seconds: Int(configuration.silenceLimit.seconds))
         try? hangUp(id, cause: cause, now: now)
     }
 }

@@ -27,10 +27,14 @@ public final class PhoneCore {
     var callOfSession: [SessionID: CallID] = [:]
     var callOfPort: [PortID: CallID] = [:]
     /// Calls whose last statistics have not come yet.
-    var closingPorts: [PortID: CallID] = [:]
-    var silences = SilenceWatch()
+    var closingPorts: [PortID: ClosingPort] = [:]
+    var silences = CallDeadlines()
+    /// Pauses between digits that go by INFO.
+    var pauses = CallDeadlines()
     var accounts: [AccountID: AccountConfiguration] = [:]
     var isStopping = false
+    /// The agent has stopped; when the phone stops at the latest, last statistics or not.
+    private var stopLimit: MonotonicTime?
     private var lastCall: UInt64 = 0
     private var lastPort: UInt32 = 0
 
@@ -38,6 +42,9 @@ public final class PhoneCore {
     ///   - cryptography: hashes for digest authentication.
     ///   - random: tags, branches, SSRCs; cryptographic in production, seeded in a simulation.
     public init(configuration: PhoneConfiguration, cryptography: any Cryptography, random: RandomSource) {
+        var configuration = configuration
+        // One limit decides: a call refused by the agent could not be told to the application.
+        configuration.agent.maximumCalls = max(configuration.agent.maximumCalls, configuration.maximumCalls)
         self.configuration = configuration
         self.random = random
         agent = UserAgent(configuration: configuration.agent, cryptography: cryptography, random: random)
@@ -62,13 +69,18 @@ public final class PhoneCore {
         agent.advance(to: now)
         drainAgent(now: now)
         while let call = silences.popDue(at: now) { endVanished(call, now: now) }
+        while let call = pauses.popDue(at: now) { sendNextInfoDigit(call, now: now) }
+        drainAgent(now: now)
+        if let stopLimit, stopLimit <= now { stop() }
     }
 
     /// When `advance(to:)` must be called next; nil while nothing waits.
     public var nextDeadline: MonotonicTime? {
-        guard let silence = silences.next else { return agent.nextDeadline }
-        guard let deadline = agent.nextDeadline else { return silence }
-        return min(deadline, silence)
+        var earliest = agent.nextDeadline
+        for deadline in [silences.next, pauses.next, stopLimit] {
+            if let deadline { earliest = min(earliest ?? deadline, deadline) }
+        }
+        return earliest
     }
 
     /// The next thing to be done by the world; nil when all is done.
@@ -81,13 +93,13 @@ public final class PhoneCore {
         if isStopping { throw PhoneError(.stopping, "The phone is being shut down.") }
         let id = agent.addAccount(account, now: now)
         accounts[id] = account
-        if account.registers { agent.register(id, now: now) }
         drainAgent(now: now)
         return id
     }
 
     /// Registers now, whatever the state: after `unregister`, or to refresh.
     public func register(_ account: AccountID, now: MonotonicTime) throws(PhoneError) {
+        if isStopping { throw PhoneError(.stopping, "The phone is being shut down.") }
         try require(account)
         agent.register(account, now: now)
         drainAgent(now: now)
@@ -108,14 +120,30 @@ public final class PhoneCore {
         drainAgent(now: now)
     }
 
-    /// Ends every call and registration in good order; `PhoneEvent.stopped` tells when all is done. The protocol's tail
-    /// has its own limit, so it always comes.
+    /// Ends every call and registration in good order; `PhoneEvent.stopped` tells when all is done, the last statistics
+    /// of the calls included. The protocol's tail has its own limit, and so have the statistics: it always comes.
     public func shutDown(now: MonotonicTime) {
         guard !isStopping else { return }
         isStopping = true
-        for id in calls.keys.sorted() { try? hangUp(id, now: now) }
+        for id in calls.keys.sorted() where calls[id]?.session == nil { finish(id, PhoneCauses.shutDown) }
+        // The agent ends the others: who rings here is told 480, not that we declined.
         agent.shutDown(now: now)
         drainAgent(now: now)
+    }
+
+    private func agentStopped(now: MonotonicTime) {
+        stopLimit = now + .milliseconds(500)
+        stopIfDone()
+    }
+
+    func stopIfDone() {
+        if stopLimit != nil, closingPorts.isEmpty { stop() }
+    }
+
+    private func stop() {
+        stopLimit = nil
+        closingPorts = [:]
+        emit(.stopped)
     }
 
     // MARK: What tests look at
@@ -124,7 +152,9 @@ public final class PhoneCore {
     public var callCount: Int { calls.count }
 
     /// Whether nothing is left over from calls: used by simulations after each run.
-    package var isQuiet: Bool { calls.isEmpty && closingPorts.isEmpty && silences.next == nil && callOfSession.isEmpty }
+    package var isQuiet: Bool {
+        calls.isEmpty && closingPorts.isEmpty && silences.next == nil && pauses.next == nil && callOfSession.isEmpty && callOfPort.isEmpty
+    }
 
     // MARK: Inner
 
@@ -171,12 +201,19 @@ public final class PhoneCore {
             reinviteFailed(session, cause, willRetry: willRetry, now: now)
         case .reinviteDue(let session): reinviteDue(session, now: now)
         case .info(let session, let contentType, let body): info(session, contentType, body)
-        case .infoAnswered(let session, let status): infoAnswered(session, status)
+        case .infoAnswered(let session, let status): infoAnswered(session, status, now: now)
         case .ended(let session, let end): sessionEnded(session, end, now: now)
         case .warning(let cause): emit(.warning(nil, cause))
-        case .stopped: emit(.stopped)
+        case .stopped: agentStopped(now: now)
         }
     }
+}
+
+/// A port that was closed and whose last statistics have not come.
+struct ClosingPort {
+    let call: CallID
+    /// Whether the application knows the call, and so is to have its statistics.
+    let isAnnounced: Bool
 }
 
 /// Effects in the order in which they arose.
@@ -195,26 +232,5 @@ struct EffectQueue {
             first = 0
         }
         return effect
-    }
-}
-
-/// When calls without packets are to be ended; empty for healthy calls.
-struct SilenceWatch {
-    private var deadlines: [(time: MonotonicTime, call: CallID)] = []
-
-    var next: MonotonicTime? { deadlines.first?.time }
-
-    mutating func arm(_ call: CallID, at time: MonotonicTime) {
-        disarm(call)
-        let index = deadlines.firstIndex { $0.time > time } ?? deadlines.count
-        deadlines.insert((time, call), at: index)
-    }
-
-    mutating func disarm(_ call: CallID) { deadlines.removeAll { $0.call == call } }
-
-    mutating func popDue(at now: MonotonicTime) -> CallID? {
-        guard let first = deadlines.first, first.time <= now else { return nil }
-        deadlines.removeFirst()
-        return first.call
     }
 }

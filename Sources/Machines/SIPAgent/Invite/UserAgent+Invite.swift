@@ -15,6 +15,9 @@ extension UserAgent {
         .authorization, .proxyAuthorization, .require, .allow, .supported,
     ]
 
+    /// Whether an application may not give a header field of this name: the protocol sets it.
+    package static func isReserved(_ name: HeaderName) -> Bool { reserved.contains(name) }
+
     /// Calls `target`.
     ///
     /// - Parameters:

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The causes that the phone adds to the agent's. docs/causes.md lists the codes; a test compares the two.
+
+import SDP
+import SIP
+import SIPAgent
+
+enum PhoneCauses {
+    static let hungUp = Cause("call.hung-up", "The call was hung up here.")
+    static let shutDown = Cause("call.shut-down", "The phone was shut down.")
+
+    static func notSent(_ error: AgentError) -> Cause {
+        Cause(
+            "call.not-sent", "The call could not be placed: \(error.reason).",
+            evidence: [.init("error", error.code.rawValue)])
+    }
+
+    static func limit(_ calls: Int) -> Cause {
+        Cause(
+            "call.refused.limit", "A call was refused: there are already \(calls) calls, the most that are allowed.", status: 486,
+            evidence: [.init("calls", "\(calls)")])
+    }
+
+    static func refusedMedia(_ error: SDPError) -> Cause {
+        Cause(
+            "call.refused.media", "A call was refused because its media cannot be used: \(error.reason).", status: error.status,
+            evidence: evidence(error))
+    }
+
+    // MARK: Changes
+
+    static func unusableChange(_ error: SDPError) -> Cause {
+        Cause(
+            "call.change.unusable", "The other side's answer to the change cannot be used: \(error.reason).",
+            evidence: evidence(error))
+    }
+
+    static func refusedChange(_ error: SDPError) -> Cause {
+        Cause(
+            "call.change.refused", "A change of the call was refused because its media cannot be used: \(error.reason).",
+            status: error.status, evidence: evidence(error))
+    }
+
+    // MARK: Media
+
+    static func unusableAnswer(_ error: SDPError) -> Cause {
+        Cause(
+            "media.answer.unusable",
+            "The call was ended because the other side's media description cannot be used: \(error.reason).",
+            evidence: evidence(error))
+    }
+
+    static func noSocket(_ reason: String) -> Cause {
+        Cause(
+            "media.no-socket", "The call has no media because no RTP port could be opened: \(reason)", status: 500,
+            evidence: [.init("reason", reason)])
+    }
+
+    static func vanished(seconds: Int) -> Cause {
+        Cause(
+            "media.peer.vanished", "The call was ended because nothing was heard from the other side for \(seconds) s.",
+            evidence: [.init("silence.seconds", "\(seconds)")])
+    }
+
+    static func digitRefused(_ digit: Character, _ status: Int) -> Cause {
+        Cause(
+            "dtmf.refused", "The other side did not take the digit \(digit): it answered \(status).", status: status,
+            evidence: [.init("digit", String(digit))])
+    }
+
+    private static func evidence(_ error: SDPError) -> [Cause.Evidence] { [.init("sdp.error", error.code.rawValue)] }
+}
+
+extension Cause {
+    /// The reason phrase of the status: as the other side worded it, else the usual one.
+    var reasonPhrase: String? {
+        guard let status else { return nil }
+        let prefix = "\(status) "
+        let worded = evidence.first { $0.name == "status" && $0.value.hasPrefix(prefix) }
+        return worded.map { String($0.value.dropFirst(prefix.count)) } ?? defaultReasonPhrase(status)
+    }
+}

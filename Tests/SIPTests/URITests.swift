@@ -97,4 +97,10 @@ import Testing
         let mixed = try URI("tel:7042;phone-context=a.example;isub=1")
         #expect(!twice.isEquivalent(to: mixed) && !mixed.isEquivalent(to: twice))
     }
+
+    @Test func `a tel parameter without a name is left out, so that what is written means the same`() throws {
+        let uri = try URI("tel:7042;=x;isub=1;==y;%%z")
+        #expect(uri.description == "tel:7042;isub=1")
+        #expect(uri.isEquivalent(to: try URI(uri.description)))
+    }
 }

@@ -91,8 +91,9 @@ extension Parameters {
         for part in range.slice(bytes).split(separator: 0x3b).prefix(ValueLimits.parameters) {
             let name = part.prefix { $0 != 0x3d }
             let value = part.dropFirst(name.count + 1)
-            items.append(
-                Parameter(Text.unescaped(name), name.count == part.count ? nil : Text.unescaped(value)))
+            let parameter = Parameter(Text.unescaped(name), name.count == part.count ? nil : Text.unescaped(value))
+            // What has no name cannot be asked for, nor be written again.
+            if !parameter.name.isEmpty { items.append(parameter) }
         }
     }
 

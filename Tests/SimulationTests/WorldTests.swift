@@ -18,9 +18,10 @@ import Testing
         var seen: [Int] = []
         let local = from.bind(port: 1000) { _, _ in }
         let remote = to.bind(port: 2000) { bytes, _ in seen.append(Int(bytes[0]) << 8 | Int(bytes[1])) }
+        guard let local, let remote else { return (0, false) }
         for number in 0..<count {
             world.schedule(at: MonotonicTime(nanoseconds: Int64(number) * 1_000_000)) {
-                from.send([UInt8(number >> 8), UInt8(number & 255)], from: local!, to: remote!)
+                from.send([UInt8(number >> 8), UInt8(number & 255)], from: local, to: remote)
             }
         }
         world.run(for: .seconds(30))

@@ -26,7 +26,7 @@ import Testing
         .hold(reference, by: "remote", state: "held"),
         .transfer(reference, state: "done", target: "sip:1003@example.net", status: 200),
         .statistics(reference, StreamStatistics()),
-        .warning(code: "media.silent", text: "No packet came for 5 s.", call: reference),
+        .warning(code: "media.file.failed", text: "hello.wav: No such file or directory", call: reference),
         .ended(
             reference, Cause("call.busy", "The other side is busy.", status: 486, evidence: [.init("reason", "Busy Here")]), duration: nil),
         .binding(user: "1001", state: "added", contact: "sip:1001@127.0.0.1:40112", expires: 600),

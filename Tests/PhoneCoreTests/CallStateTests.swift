@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requirement A10: the states of a call with status and reason, both ways; A13: who calls; A15: 180 at once.
+// The states of a call with status and reason, both ways; who calls; 180 at once.
 
 import Essentials
 import PhoneCore

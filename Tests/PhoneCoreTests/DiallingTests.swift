@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requirement A9: what is dialled, and the Request-URI and route that come of it.
+// What is dialled, and the Request-URI and route that come of it.
 
 import Essentials
 import PhoneCore

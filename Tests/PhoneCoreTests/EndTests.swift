@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Requirements A12 and A17: the end of a call in each state, vanished peers, limits, failing sockets, shutting down.
+// The end of a call in each state, vanished peers, limits, failing sockets, shutting down.
 
 import Essentials
 import Media

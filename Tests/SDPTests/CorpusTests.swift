@@ -99,7 +99,7 @@ let open: [(file: String, waitsFor: String)] = [
         for line in answer.media where line.isRejected { #expect(line.attributes.isEmpty) }
     }
 
-    @Test(arguments: corpus) func `The phone of issue 2 (PCMU, PCMA) takes what it has of the same offer`(_ row: Expectation) throws {
+    @Test(arguments: corpus) func `The phone with PCMU and PCMA alone takes what it has of the same offer`(_ row: Expectation) throws {
         var machine = machine(.standard)
         let offer = try Fixtures.description(row.file)
         guard row.file != "pjmedia-opus-8k-events.sdp" else {

@@ -31,7 +31,7 @@ import Testing
         #expect(!caller.isOfferPending)
     }
 
-    @Test func `The offer of issue 2 is as written here, octet for octet`() throws {
+    @Test func `The offer of today’s phone is as written here, octet for octet`() throws {
         var caller = machine(.standard)
         let offer = caller.makeOffer(local: try address("[2001:db8::1]:4000"), direction: .sendrecv)
         #expect(

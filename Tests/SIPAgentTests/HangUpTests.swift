@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Hanging up in every state (A12, A17): over for the user at once, the right message, nothing left in the end.
+// Hanging up in every state: over for the user at once, the right message, nothing left in the end.
 
 import Essentials
 import SIP

@@ -3,7 +3,7 @@
 import Essentials
 import Media
 
-/// The conference bridge of a phone: any port may be heard by any other (requirement A11).
+/// The conference bridge of a phone: any port may be heard by any other.
 ///
 ///     let recorder = await phone.bridge.openRecorder("call.wav")
 ///     await phone.bridge.connect(call.port, recorder)

@@ -19,7 +19,7 @@ public enum CallEvent: Sendable {
     case ended(CallEnd)
 }
 
-/// A call. Every method may be used from any task or thread (requirement A16).
+/// A call. Every method may be used from any task or thread.
 public final class Call: Sendable {
     public let id: CallID
     public let direction: CallDirection

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Events on their way from the loop to any number of readers on any isolation (requirement A2).
+/// Events on their way from the loop to any number of readers on any isolation.
 ///
 /// Until the first reader comes, the newest events are kept for it (unless the channel is made without that), so that none is
 /// missed between making an object and reading from it. A reader that does not keep up loses the oldest events, never the

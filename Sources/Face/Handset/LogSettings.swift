@@ -2,7 +2,7 @@
 
 import Essentials
 
-/// How much a phone tells about itself (requirement A4). Silent unless a sink is given; no secret ever reaches a record:
+/// How much a phone tells about itself. Silent unless a sink is given; no secret ever reaches a record:
 /// passwords are of a type that does not print, and credentials in SIP messages are masked.
 public struct LogSettings: Sendable {
     public enum Level: Int, Sendable, Comparable, CaseIterable {

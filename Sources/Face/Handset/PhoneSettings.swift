@@ -7,7 +7,7 @@ import SIP
 
 /// How a `Phone` is set up. Every setting has a default that works: a phone on any free UDP and TCP port.
 public struct PhoneSettings: Sendable {
-    /// A transport and the address to listen on; port 0 takes any free one (requirement A5).
+    /// A transport and the address to listen on; port 0 takes any free one.
     public struct Listener: Sendable, Hashable {
         public var transport: TransportProtocol
         public var address: SocketAddress
@@ -27,7 +27,7 @@ public struct PhoneSettings: Sendable {
     public var mediaAddress: IPAddress?
     /// The UDP ports for RTP and RTCP; nil: any free pair.
     public var mediaPorts: ClosedRange<UInt16>?
-    /// Samples a second inside the bridge: 8 000, 16 000 or 48 000 (requirement A3).
+    /// Samples a second inside the bridge: 8 000, 16 000 or 48 000.
     public var bridgeRate: Int
     /// A DNS server to ask instead of the system's.
     public var dnsServer: SocketAddress?

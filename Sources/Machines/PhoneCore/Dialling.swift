@@ -3,7 +3,7 @@
 import SIP
 import SIPAgent
 
-/// How what a user dials becomes a URI (requirement A9).
+/// How what a user dials becomes a URI.
 enum Dialling {
     /// A full `sip:`, `sips:` or `tel:` URI is taken as it is; `user@host` becomes a `sip:` URI; anything else is a
     /// number or name at the account's domain. Spaces and the visual separators of RFC 3966 §5.1.1 are taken out of

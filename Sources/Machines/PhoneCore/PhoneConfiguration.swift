@@ -12,8 +12,8 @@ public struct PhoneConfiguration: Sendable {
     public var audio: AudioCapabilities
     /// The most calls at once, both ways; one more is refused with 486 (incoming) or an error (outgoing). Default 1 000.
     public var maximumCalls: Int
-    /// How long an established call may be without any packet that the peer should send before it is ended as vanished
-    /// (requirement A17). Default 60 s; `.zero` switches it off.
+    /// How long an established call may be without any packet that the peer should send before it is ended as vanished.
+    /// Default 60 s; `.zero` switches it off.
     public var silenceLimit: Interval
     /// How long each DTMF digit sounds, in milliseconds, 40...2000. Default 100 (RFC 4733 §2.5.1.1 asks for at least 40).
     public var digitMilliseconds: Int

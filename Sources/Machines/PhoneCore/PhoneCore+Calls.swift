@@ -13,7 +13,7 @@ extension PhoneCore {
     ///
     /// - Parameters:
     ///   - account: whose identity and server are used; nil calls directly.
-    ///   - dialled: a number or name at the account's domain, or a full URI (requirement A9).
+    ///   - dialled: a number or name at the account's domain, or a full URI.
     public func call(
         from account: AccountID?, to dialled: String, options: CallOptions = CallOptions(), now: MonotonicTime
     ) throws(PhoneError) -> CallID {
@@ -71,8 +71,8 @@ extension PhoneCore {
         drainAgent(now: now)
     }
 
-    /// Ends a call in whatever state it is, with the message that fits: CANCEL, BYE or a refusal (requirement A12). The call
-    /// is over for the user at once (A17). Hanging up a call that is over does nothing.
+    /// Ends a call in whatever state it is, with the message that fits: CANCEL, BYE or a refusal. The call
+    /// is over for the user at once. Hanging up a call that is over does nothing.
     public func hangUp(_ id: CallID, cause: Cause? = nil, now: MonotonicTime) throws(PhoneError) {
         guard let call = calls[id] else { return }
         if let session = call.session {

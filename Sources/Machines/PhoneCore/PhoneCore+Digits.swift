@@ -11,7 +11,7 @@ extension PhoneCore {
     /// The most digits of a call that wait for their turn.
     static let maximumDigits = 128
 
-    /// Sends DTMF digits one after another (requirement B2).
+    /// Sends DTMF digits one after another.
     ///
     /// - Parameter digits: 0–9, `*`, `#`, A–D; `,` waits half a second. At most 128.
     /// - Throws: `.wrongState` where the call has no media, or holds: what is not sent cannot carry a digit.

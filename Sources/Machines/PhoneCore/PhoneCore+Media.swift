@@ -84,7 +84,7 @@ extension PhoneCore {
         call.isAnnounced = true
         call.lastStatus = 180
         call.lastReason = "Ringing"
-        // The user's automatic answer may come before 180; the order of the protocol is kept (requirement A15).
+        // The user's automatic answer may come before 180; the order of the protocol is kept.
         agent.ring(session, now: now)
         let from = call.remote ?? invite.remote
         let shown = IncomingCall(
@@ -123,7 +123,7 @@ extension PhoneCore {
         reviewSilence(id, now: now)
     }
 
-    /// Sets when the call is ended as vanished (requirement A17): `silenceLimit` after the last packet, but counted only
+    /// Sets when the call is ended as vanished: `silenceLimit` after the last packet, but counted only
     /// while the peer should be sending: once the call is answered, and while nobody holds it. The engine tells of a gap
     /// once, perhaps long before that begins.
     func reviewSilence(_ id: CallID, now: MonotonicTime) {

@@ -140,7 +140,7 @@ extension PhoneCore {
         emit(.warning(nil, PhoneCauses.refusedMedia(error)))
     }
 
-    /// Ends a call whose peer has sent nothing for too long (requirement A17).
+    /// Ends a call whose peer has sent nothing for too long.
     func endVanished(_ id: CallID, now: MonotonicTime) {
         guard calls[id] != nil else { return }
         let cause = PhoneCauses.vanished(seconds: Int(configuration.silenceLimit.seconds))

@@ -17,7 +17,7 @@ import SDP
 import SIP
 import SIPAgent
 
-/// A whole phone without input or output (requirements A1–A17).
+/// A whole phone without input or output.
 public final class PhoneCore {
     public let configuration: PhoneConfiguration
     package let agent: UserAgent

@@ -18,7 +18,7 @@ public enum CallDirection: String, Sendable, Hashable {
     case incoming
 }
 
-/// Where a call stands (requirement A10).
+/// Where a call stands.
 public enum CallState: String, Sendable, Hashable {
     /// We called; nothing came back yet.
     case calling

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why something ended, was refused or went wrong: a stable dotted code, the evidence, and one plain sentence
-/// (requirement F4). Code and evidence are for programs; the sentence is for the person who reads it.
+/// Why something ended, was refused or went wrong: a stable dotted code, the evidence, and one plain sentence.
+/// Code and evidence are for programs; the sentence is for the person who reads it.
 public struct Cause: Sendable, Hashable {
     /// Stable and dotted, such as `call.busy`, `registration.refused.password`, `transport.unreachable`.
     /// All codes stand in `docs/causes.md`.

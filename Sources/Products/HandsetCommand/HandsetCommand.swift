@@ -3,6 +3,8 @@
 // The command `handset`: reads options, wires the face to files and the terminal, prints. Its contract stands in README.md
 // and docs/events.md.
 
+import Networking
+
 #if canImport(Glibc)
     import Glibc
 #else
@@ -43,6 +45,9 @@ package struct HandsetCommand {
         } catch let failure as CommandFailure {
             LineOutput.standardError.write("handset: \(failure.sentence.printable)")
             return failure.status
+        } catch let error as NetworkError {
+            LineOutput.standardError.write("handset: \(error.reason.printable)")
+            return .failed
         } catch {
             LineOutput.standardError.write("handset: \("\(error)".printable)")
             return .failed

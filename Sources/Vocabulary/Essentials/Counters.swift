@@ -3,7 +3,7 @@
 /// The names of a module's counters: an enum with `Int` raw values from 0 up, in order.
 public protocol CounterName: CaseIterable, RawRepresentable, Sendable where RawValue == Int {}
 
-/// How often each countable thing happened: every drop, limit and refusal has a counter (requirement F10).
+/// How often each countable thing happened: every drop, limit and refusal has a counter.
 public struct Counters<Name: CounterName>: Sendable {
     private var values: [UInt64]
 

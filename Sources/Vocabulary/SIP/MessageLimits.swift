@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every limit on what comes from outside, and the counters of what was received (requirement F10).
+// Every limit on what comes from outside, and the counters of what was received.
 
 import Essentials
 

@@ -145,7 +145,7 @@ extension UserAgent {
         }
     }
 
-    /// A refusal is final: a wrong password must not be tried again by itself (A6).
+    /// A refusal is final: a wrong password must not be tried again by itself.
     private func refuse(_ account: Account, _ cause: Cause) {
         account.registration.state = .refused
         account.registration.contact = nil

@@ -29,7 +29,7 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let none = RetryPolicy(initial: .zero, maximum: .zero)
 }
 
-/// One account: who we are at which server (requirement A6).
+/// One account: who we are at which server.
 public struct AccountConfiguration: Sendable {
     /// The address that others call, such as `sip:1001@example.net` (RFC 3261 §6).
     public var addressOfRecord: SIPURI
@@ -50,7 +50,7 @@ public struct AccountConfiguration: Sendable {
     public var directCalls: DirectCalls
     public var retryPolicy: RetryPolicy
     /// Where bare telephone numbers are called, if that is not the domain of the address of record: a gateway to the
-    /// telephone network (requirement A9). nil: the account's domain.
+    /// telephone network. nil: the account's domain.
     public var gatewayDomain: Host?
 
     public init(

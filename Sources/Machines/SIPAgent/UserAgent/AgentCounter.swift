@@ -2,7 +2,7 @@
 
 import Essentials
 
-/// What the agent counts: every refusal, limit and oddity has its counter (requirement F10).
+/// What the agent counts: every refusal, limit and oddity has its counter.
 public enum AgentCounter: Int, CounterName {
     case callsOut, callsIn
     case directCallRefused, unansweredLimit, callLimit

@@ -38,7 +38,7 @@ enum Causes {
     private static func refusalText(_ status: Int) -> (String, String) {
         switch status {
         case 300..<400: ("call.redirected", "The called person is elsewhere, and the call was not forwarded.")
-        case 401, 407: ("call.unauthorized", "The server did not accept the name and password for this call.")
+        case 401, 407: ("call.unauthorized", "The server asks for a name and password for this call and got none that it accepts.")
         case 403: ("call.forbidden", "The server or the called person does not permit this call.")
         case 404, 410, 604: ("call.not-found", "The called address does not exist.")
         case 408: ("call.no-response", "The called person's phone did not respond.")
@@ -101,7 +101,8 @@ enum Causes {
                 ("registration.refused.challenge", "The server's request for a password cannot be understood.")
             case (401, _), (407, _):
                 ("registration.refused.password", "The server did not accept the name and password.")
-            case (403, _): ("registration.refused.forbidden", "The server does not permit this registration.")
+            case (403, _):
+                ("registration.refused.forbidden", "The server does not permit this registration; name or password may be wrong.")
             case (404, _): ("registration.refused.not-found", "The server does not know this address.")
             case (423, _): ("registration.refused.interval", "The server wants another registration time than it says.")
             default: ("registration.refused", "The server refused the registration.")

@@ -3,7 +3,7 @@
 import Essentials
 
 extension UserAgent {
-    /// Ends everything in good order (requirement A1): calls, then registrations; `.stopped` follows when all is answered,
+    /// Ends everything in good order: calls, then registrations; `.stopped` follows when all is answered,
     /// at the latest after `UserAgentConfiguration.shutDownLimit`.
     public func shutDown(now: MonotonicTime) {
         guard life == .running else { return }

@@ -50,7 +50,11 @@ package struct DemoReport: Sendable {
         package var mean: Double { windows.isEmpty ? 0 : windows.map(\.correlation).reduce(0, +) / Double(windows.count) }
         /// The largest difference of two windows' offsets, in samples: 0 when nothing is missing and nothing put in.
         package var drift: Int { (windows.map(\.offset).max() ?? 0) - (windows.map(\.offset).min() ?? 0) }
-        package var isGood: Bool { windows.count >= 10 && worst >= 0.98 }
+        /// Seconds in which the other side's speech is there as it was said.
+        package var heard: Int { windows.count { $0.correlation >= Self.wanted } }
+        package var isGood: Bool { windows.count >= 10 && heard == windows.count }
+
+        private static let wanted = 0.98
     }
 
     package var facts: Facts
@@ -65,7 +69,7 @@ package struct DemoReport: Sendable {
         func line(_ comparison: Comparison?) -> String {
             guard let comparison else { return "no recording" }
             return
-                "\(comparison.listener) heard \(comparison.speaker) in \(comparison.windows.count) of \(comparison.windows.count) seconds, "
+                "\(comparison.listener) heard \(comparison.speaker) in \(comparison.heard) of \(comparison.windows.count) seconds, "
                 + "correlation \(decimals(comparison.worst)) at worst"
         }
         return (isGood ? "all is well: " : "NOT as it should be: ") + line(aliceHeard) + "; " + line(bobHeard)

@@ -26,6 +26,8 @@ package struct Demonstration: Sendable {
     package var directory: String
     /// Told each step as it is done.
     package var tell: @Sendable (_ step: String, _ text: String) -> Void
+    /// Sees every SIP message as the server sent or received it: all of them go through it.
+    package var trace: TraceWriter?
     /// For the test of a server that dies: stops the server once both phones are registered.
     package var stopsServerEarly = false
     /// Seconds of speech before the silence, of silence, and after it until the end.
@@ -88,10 +90,11 @@ package struct Demonstration: Sendable {
         var configuration = ServerConfiguration(domains: ["demo.example.net"])
         configuration.users = [ServerUser("alice", password: password), ServerUser("bob", password: password)]
         configuration.challengeAlgorithms = [.sha256, .md5]
+        var settings = ServerSettings(
+            configuration: configuration, listeners: [.init(.udp, SocketAddress(.loopbackV4, 0))], services: [])
+        if let trace { settings.trace = { trace.write($0) } }
         // UDP and TCP share the port that UDP was given.
-        let server = try await Server(
-            ServerSettings(
-                configuration: configuration, listeners: [.init(.udp, SocketAddress(.loopbackV4, 0))], services: []))
+        let server = try await Server(settings)
         guard let address = await server.listening.first?.address else { throw CommandFailure.failed("The server did not start.") }
         try await server.listen([.init(.tcp, address)])
         tell("server", "server: registrar and proxy for demo.example.net on udp and tcp \(address)")

@@ -35,7 +35,9 @@ package enum OptionTable {
         OptionSpec("--dns", "HOST:PORT", .address, "The DNS server to ask (default: the system's)."),
         OptionSpec(flag: "--no-register", "Do not register; implies --direct accept."),
         OptionSpec("--expires", "S", .integer(1...86400), "How long a registration is to last, in seconds (default 600)."),
-        OptionSpec("--direct", "accept|refuse", .choice(["accept", "refuse"]), "Calls that do not come from the account's server."),
+        OptionSpec(
+            "--direct", "accept|refuse", .choice(["accept", "refuse"]),
+            "Calls that do not come from the account's server (default refuse; accept where nothing registers)."),
         OptionSpec("--ca", "FILE", .text, "The certificates to trust.", later: noTLS),
         OptionSpec("--cert", "FILE", .text, "Our certificate.", later: noTLS),
         OptionSpec("--key", "FILE", .text, "The key of our certificate.", later: noTLS),
@@ -59,7 +61,9 @@ package enum OptionTable {
     package static let media = [
         OptionSpec("--play", "FILE.wav", .text, "What to say: from its first sample when media starts, then silence."),
         OptionSpec(flag: "--loop", "Repeat --play."),
-        OptionSpec("--record", "FILE.wav", .text, "Write what would go to the loudspeaker, in real time (mono, 16 bit)."),
+        OptionSpec(
+            "--record", "FILE.wav", .text,
+            "Write what would go to the loudspeaker, in real time (mono, 16 bit); answer numbers the files unless --calls is 1."),
         OptionSpec(
             "--device", "null|default|NAME", .text, "Microphone and loudspeaker (default null: silence).",
             laterValues: ["*": "sound devices come with a later version."], worksWith: ["null"]),
@@ -88,13 +92,13 @@ package enum OptionTable {
         OptionSpec(
             "--listen", "udp|tcp:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
             laterValues: secureTransports),
-        OptionSpec("--domain", "D", .text, "The domain that is served (default: any that names us).", repeats: true),
+        OptionSpec("--domain", "D", .text, "The domain that is served besides our addresses (default: localhost).", repeats: true),
         OptionSpec("--user", "NAME:PASSWORD", .text, "Somebody who may register; without any, everybody may.", repeats: true),
         OptionSpec("--users", "FILE", .text, "The same, one NAME:PASSWORD a line."),
         OptionSpec(
             "--digest", "LIST", .list(["md5", "sha-256", "sha-512-256"]),
             "Hash functions of challenges, the preferred first (default md5: phones of before RFC 8760 know no other)."),
-        OptionSpec("--music", "FILE.wav", .text, "What the service music plays (default: a melody)."),
+        OptionSpec("--music", "FILE.wav", .text, "What the service music plays (default: two soft notes, on and off)."),
         OptionSpec("--recordings", "DIR", .text, "Where the service record writes (default ./handset-recordings)."),
         OptionSpec("--cert", "FILE", .text, "The server's certificate.", later: noTLS),
         OptionSpec("--key", "FILE", .text, "The key of the certificate.", later: noTLS),

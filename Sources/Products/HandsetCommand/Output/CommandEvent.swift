@@ -58,7 +58,7 @@ package enum CommandEvent: Sendable {
     package struct Call: Sendable {
         /// `outgoing` or `incoming`.
         package var direction: String
-        /// `calling`, `incoming`, `early`, `connecting`, `confirmed` or `disconnected` (requirement A10).
+        /// `calling`, `incoming`, `early`, `connecting`, `confirmed` or `disconnected`.
         package var state: String
         package var status: Int?
         package var reason: String?

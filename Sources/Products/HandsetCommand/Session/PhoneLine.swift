@@ -7,7 +7,7 @@ import PhoneCore
 /// One typed line as a control command.
 enum PhoneLine {
     static let help = """
-        call NUMBER|URI   answer   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   quit
+        call NUMBER|URI   answer   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   help   quit
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
 
@@ -37,7 +37,7 @@ enum PhoneLine {
             return command(.dtmf(digits), call: rest.dropFirst().first)
         case "quality", "q": return command(.statistics)
         case "quit", "exit": return command(.quit, call: nil)
-        default: return .failure(.init(command: name, text: "there is no command \"\(name)\".\n\(help)"))
+        default: return .failure(.init(command: name, text: "there is no command \"\(name)\"; help lists them"))
         }
     }
 }
@@ -45,6 +45,8 @@ enum PhoneLine {
 extension PhoneSession {
     /// Carries out a typed line.
     func type(_ line: String) {
+        let word = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).first?.lowercased()
+        guard word != "help", word != "?" else { return LineOutput.standardOutput.write(PhoneLine.help) }
         if let command = PhoneLine.parse(line) { obey(command) }
     }
 }

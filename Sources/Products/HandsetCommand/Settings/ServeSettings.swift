@@ -17,7 +17,7 @@ package struct ServeSettings: Sendable {
     }
 
     package var listeners: [Listener]
-    /// Empty: any domain that names the server.
+    /// Empty: the addresses that the server listens on, and localhost.
     package var domains: [String]
     /// Empty: everybody may register and call.
     package var users: [User]

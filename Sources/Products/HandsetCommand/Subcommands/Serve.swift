@@ -7,7 +7,7 @@ extension HandsetCommand {
     /// Runs the embedded registrar and proxy until a signal comes.
     static func runServe(_ context: CommandContext) async throws -> ExitStatus {
         let options = try ServeSettings(context.invocation)
-        let domains = options.domains.isEmpty ? options.listeners.map { "\($0.address.ip)" } : options.domains
+        let domains = options.domains.isEmpty ? options.listeners.map { "\($0.address.ip)" } + ["localhost"] : options.domains
         var configuration = ServerConfiguration(domains: domains)
         configuration.challengeAlgorithms = options.digestAlgorithms
         configuration.users = options.users.map { ServerUser($0.name, password: $0.password) }

@@ -42,8 +42,8 @@ enum Dialling {
         } catch {
             throw PhoneError(.badTarget, "“\(text)” is not a URI that can be called: \(error.reason)")
         }
-        // RFC 3966 §3: digits, hexadecimal ones in local numbers, `*` and `#`.
-        if case .tel(let tel) = uri, !tel.digits.dropFirst(tel.isGlobal ? 1 : 0).allSatisfy({ $0.isHexDigit || "*#".contains($0) }) {
+        // A `tel:` URI without a number (RFC 3966 §3) is read as one of no known scheme.
+        if case .other = uri {
             throw PhoneError(.badTarget, "“\(text)” holds no telephone number.")
         }
         return uri

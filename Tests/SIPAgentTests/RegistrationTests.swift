@@ -124,6 +124,21 @@ import Testing
         #expect(cause.code == "registration.refused.interval")
     }
 
+    @Test(
+        "a server that asks to be tried again at once, or grants nothing, is not hammered",
+        arguments: [(503, HeaderName.retryAfter, "0"), (503, .retryAfter, "1"), (200, .expires, "0")])
+    func impatientServer(status: Int, header: HeaderName, value: String) {
+        let scene = Scene()
+        scene.peer.onMessage = { [weak scene] message in
+            guard let scene, message.method == .register, message.isRequest else { return }
+            scene.peer.respond(status, to: message, headers: [(header, value)])
+        }
+        scene.addAccount()
+        scene.network.run(.seconds(600))
+        // Waits of 1–2, 2–4, 4–8 … s up to 60–120 s.
+        #expect((8...20).contains(scene.peer.requests(.register).count))
+    }
+
     @Test("B-023: after 503 with Retry-After the registration is tried again at that time")
     func retryAfter() {
         let scene = Scene()

@@ -162,7 +162,10 @@ extension UserAgent {
             forgetIfRemoved(account)
             return
         }
-        let delay = after ?? backOff(policy, failures: account.registration.failures)
+        // A server that wants us back sooner than the first wait must not make us hammer it: Retry-After: 0 would be a
+        // loop at the speed of the network.
+        let wanted = after.flatMap { $0 >= policy.initial ? $0 : nil }
+        let delay = wanted ?? backOff(policy, failures: account.registration.failures)
         account.registration.failures += 1
         account.registration.state = .waiting
         timers.arm(.registration(account.id), at: now + delay)
@@ -177,7 +180,6 @@ extension UserAgent {
     }
 
     private func registered(_ response: SIPMessage, _ account: Account, now: MonotonicTime) {
-        account.registration.failures = 0
         account.registration.intervalRounds = 0
         account.registration.outdatedContact = nil
         let granted = grantedTime(response, account)
@@ -185,6 +187,7 @@ extension UserAgent {
             retryLater(account, Causes.bindingRefused(response), after: nil, now: now)
             return
         }
+        account.registration.failures = 0
         let until = now + .seconds(Int64(granted))
         account.registration.state = .registered(until: until)
         if rewriteContact(response, account) {

@@ -129,6 +129,27 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func `a pipe or a device to play is refused, and does not hold up the end`() throws {
+        try withDirectory { directory in
+            try withLoop { loop in
+                let pipe = directory + "/pipe"
+                #expect(unsafe mkfifo(pipe, 0o600) == 0)
+                let side = Side(loop, loopbackConfiguration())
+                for (index, path) in [pipe, "/dev/zero"].enumerated() {
+                    let port = PortID(rawValue: UInt32(index + 1))
+                    side.perform(.openPlayer(port, path: path, loops: false))
+                    let event = side.events.first { if case .fileFailed(port, _) = $0 { true } else { false } }
+                    guard case .fileFailed(_, let reason)? = event else {
+                        Issue.record("\(path) did not fail")
+                        continue
+                    }
+                    #expect(reason == "\(path): it is a pipe or a device, not a file")
+                }
+                side.stop()
+            }
+        }
+    }
+
     @Test func `the media thread sleeps while no port is open`() throws {
         try withLoop { loop in
             let side = Side(loop, loopbackConfiguration())

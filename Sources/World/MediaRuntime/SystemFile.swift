@@ -22,11 +22,20 @@ struct SystemFile: ~Copyable {
 
     private let descriptor: Int32
 
-    /// Opens to read, or makes an empty file to write.
+    /// Opens to read, or makes an empty file to write. A pipe or a device that is to be read is refused: the file thread
+    /// would wait for it, or read for ever, and could not be ended.
     init(path: String, writes: Bool) throws(Failure) {
-        let flags = writes ? O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC : O_RDONLY | O_CLOEXEC
-        descriptor = unsafe open(path, flags, 0o644)
+        let flags = writes ? O_RDWR | O_CREAT | O_TRUNC : O_RDONLY
+        descriptor = unsafe open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o644)
         guard descriptor >= 0 else { throw Failure(errno) }
+        guard !writes else { return }
+        var status = stat()
+        guard unsafe fstat(descriptor, &status) == 0 else { throw Failure(errno) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: break
+        case S_IFDIR: throw Failure(EISDIR)
+        default: throw Failure(reason: "it is a pipe or a device, not a file")
+        }
     }
 
     deinit { close(descriptor) }

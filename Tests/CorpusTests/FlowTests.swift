@@ -223,13 +223,18 @@ import Testing
         #expect(desk.requests(.invite).count == 1)
     }
 
-    @Test("open 3665-3.6-F2.sip: redirections are not followed yet; the call ends")
+    @Test("3665-3.6-F2.sip: the call goes to the place that the 302 names")
     func redirected() throws {
         let (desk, _, invite) = try calling()
+        desk.perform { $0.handle(.listening(FlowID(rawValue: 3), .tcp, local: desk.address), now: $1) }
         try desk.answer(invite, with: "flows/3665-3.6-F2.sip")
-        desk.run(.seconds(60))
-        #expect(desk.requests(.ack).count == 1 && desk.requests(.invite).count == 1)
-        #expect(desk.ends.map(\.cause.code) == ["call.redirected"])
+        desk.run(.seconds(1))
+        let second = try desk.last(.invite)
+        #expect("\(second.requestURI)" == "sip:bob@chicago.example.com;transport=tcp")
+        #expect(second.topVia.branch != invite.topVia.branch && second.callID == invite.callID)
+        #expect(second.cseq.number == invite.cseq.number + 1)
+        #expect(try desk.last(.ack).topVia.branch == invite.topVia.branch)
+        #expect(desk.ends.isEmpty)
     }
 
     // MARK: Calls that come in

@@ -12,7 +12,6 @@ import Testing
     /// Row and what it waits for.
     static let open: [(row: String, waitsFor: String)] = [
         ("B-021/transport", "network change: new connection, REGISTER and re-INVITE"),
-        ("B-045/dialog", "following redirections"), ("3665-3.6-F2", "following redirections"),
         ("B-046/timer", "session timers (RFC 4028)"), ("B-047/timer", "session timers (RFC 4028)"),
         ("B-057/sdp", "reliable provisional responses (RFC 3262)"), ("B-058/sdp", "reliable provisional responses (RFC 3262)"),
         ("B-068/event", "transfer (RFC 3515)"), ("B-069/event", "subscriptions (RFC 6665)"),
@@ -24,16 +23,6 @@ import Testing
     @Test func everyOpenRowNamesWhatItWaitsFor() {
         #expect(Set(Self.open.map(\.row)).count == Self.open.count)
         #expect(Self.open.allSatisfy { !$0.waitsFor.isEmpty })
-    }
-
-    @Test("open B-045, 3665-3.6-F2: a redirected call ends with the addresses left aside")
-    func redirection() throws {
-        let scene = Scene()
-        let (_, invite) = try scene.outgoing()
-        scene.peer.respond(302, to: invite, contact: "sip:elsewhere@10.0.0.77;transport=tcp")
-        scene.network.run(.seconds(1))
-        #expect(scene.phone.ends.map(\.cause.code) == ["call.redirected"])
-        #expect(scene.peer.requests(.ack).count == 1 && scene.peer.requests(.invite).count == 1)
     }
 
     @Test("open B-046: 422 ends the call")

@@ -30,14 +30,15 @@ enum Causes {
     }
 
     /// A final answer to our INVITE other than 2xx.
-    static func refusal(_ response: SIPMessage) -> Cause {
+    static func refusal(_ response: SIPMessage, _ redirection: Redirection? = nil) -> Cause {
         let (code, sentence) = refusalText(response.statusCode)
-        return Cause(code, sentence, status: response.statusCode, evidence: evidence(response))
+        return Cause(
+            code, sentence, status: response.statusCode, evidence: evidence(response) + way(redirection))
     }
 
     private static func refusalText(_ status: Int) -> (String, String) {
         switch status {
-        case 300..<400: ("call.redirected", "The called person is elsewhere, and the call was not forwarded.")
+        case 300..<400: ("call.redirected", "The called person is elsewhere, and the call could not follow.")
         case 401, 407: ("call.unauthorized", "The server asks for a name and password for this call and got none that it accepts.")
         case 403: ("call.forbidden", "The server or the called person does not permit this call.")
         case 404, 410, 604: ("call.not-found", "The called address does not exist.")
@@ -54,8 +55,8 @@ enum Causes {
     }
 
     /// No answer to a request of a call.
-    static func failure(_ failure: RequestFailure, of request: String) -> Cause {
-        let evidence = [Cause.Evidence("request", request)]
+    static func failure(_ failure: RequestFailure, of request: String, _ redirection: Redirection? = nil) -> Cause {
+        let evidence = [Cause.Evidence("request", request)] + way(redirection)
         switch failure {
         case .timedOut:
             return Cause("call.no-response", "The other side did not respond.", status: 408, evidence: evidence)
@@ -137,6 +138,13 @@ enum Causes {
     }
 
     // MARK: Evidence
+
+    /// Where a redirected call went, and what of the redirections was left aside.
+    private static func way(_ redirection: Redirection?) -> [Cause.Evidence] {
+        guard let redirection else { return [] }
+        return redirection.tried.dropFirst().map { .init("redirected-to", printable("\($0)")) }
+            + redirection.leftAside.map { .init("not-followed", printable("\($0.uri)") + " (\($0.reason.rawValue))") }
+    }
 
     private static func evidence(_ response: SIPMessage) -> [Cause.Evidence] {
         var evidence = [Cause.Evidence("status", "\(response.statusCode) \(printable(response.reasonPhrase))")]

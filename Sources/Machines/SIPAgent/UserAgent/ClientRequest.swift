@@ -6,6 +6,7 @@
 //   start ─► locating ─► sent ─► final answer
 //                         │ 401/407: again with credentials, CSeq + 1
 //                         │ transport failure, time-out, 503: next target, new branch
+//                         │ 3xx to an INVITE: another Request-URI, CSeq + 1 (Redirection)
 //                         └ nothing left: the last failure counts
 
 import Essentials
@@ -39,7 +40,7 @@ final class ClientRequest {
     var message: MessageBuilder
     var sequence: UInt32
     /// Whose host is sent to.
-    let nextHop: URI
+    var nextHop: URI
     let contact: ContactForm
     /// The flow of the dialog or registration, preferred where it leads to the target.
     var source: MessageSource?
@@ -62,6 +63,8 @@ final class ClientRequest {
     var credentials: [(HeaderName, String)] = []
     /// The connection it went over is gone: that no answer came says nothing about the peer (B-020).
     var lostFlow = false
+    /// Where a redirected INVITE has been and may still go; nil: nobody redirected it.
+    var redirection: Redirection?
     /// Set when the user no longer wants it: nothing more is sent but CANCEL.
     var isAbandoned = false
     /// What CANCEL carries besides, such as Reason.

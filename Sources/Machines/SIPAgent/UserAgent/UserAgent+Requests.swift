@@ -108,7 +108,8 @@ extension UserAgent {
     }
 
     /// Tells those for whom the request was.
-    func finish(_ request: ClientRequest, _ outcome: RequestOutcome, now: MonotonicTime) {
+    func finish(_ request: ClientRequest, _ last: RequestOutcome, now: MonotonicTime) {
+        guard let outcome = redirect(request, last, now: now) else { return }
         let session = session(of: request.purpose)
         session?.openRequests -= 1
         switch request.purpose {

@@ -21,6 +21,10 @@ public struct UserAgentConfiguration: Sendable {
     public var maximumChallengeRounds: Int
     /// How often a re-INVITE that met 491 or 500 is tried again.
     public var maximumReinviteRetries: Int
+    /// How many redirections (3xx) in a row one call follows, 0...100; 0: none is followed.
+    public var maximumRedirections: Int
+    /// How many addresses in all one call may be redirected to, 0...100.
+    public var maximumRedirectionTargets: Int
     /// Early dialogs of one INVITE (forking); what goes beyond is ignored and counted.
     public var maximumEarlyDialogs: Int
     /// Requests of one session that may wait for name resolution or an answer; `sendInfo` beyond fails.
@@ -37,6 +41,8 @@ public struct UserAgentConfiguration: Sendable {
         ringLimit = .seconds(180)
         maximumChallengeRounds = 2
         maximumReinviteRetries = 4
+        maximumRedirections = 5
+        maximumRedirectionTargets = 10
         maximumEarlyDialogs = 16
         maximumPendingRequests = 32
         shutDownLimit = .milliseconds(1500)

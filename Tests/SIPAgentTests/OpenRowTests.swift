@@ -13,7 +13,6 @@ import Testing
     static let open: [(row: String, waitsFor: String)] = [
         ("B-021/transport", "network change: new connection, REGISTER and re-INVITE"),
         ("B-046/timer", "session timers (RFC 4028)"), ("B-047/timer", "session timers (RFC 4028)"),
-        ("B-057/sdp", "reliable provisional responses (RFC 3262)"), ("B-058/sdp", "reliable provisional responses (RFC 3262)"),
         ("B-068/event", "transfer (RFC 3515)"), ("B-069/event", "subscriptions (RFC 6665)"),
         ("3515-4.1-F1", "transfer (RFC 3515)"), ("3515-4.1-F3", "transfer (RFC 3515)"), ("3515-4.1-F5", "transfer (RFC 3515)"),
         ("4916-5.1-F8", "UPDATE (RFC 3311)"), ("5626-9.2-F1", "outbound (RFC 5626)"),
@@ -40,17 +39,6 @@ import Testing
         _ = try scene.answeredOutgoing(headers: [(.sessionExpires, "20;refresher=uas")])
         scene.network.run(.seconds(120))
         #expect(scene.phone.ends.isEmpty && scene.phone.answered.count == 1)
-    }
-
-    @Test("open B-057, B-058: a provisional response with or without RSeq makes no PRACK")
-    func reliableProvisional() throws {
-        let scene = Scene()
-        let (_, invite) = try scene.outgoing()
-        scene.peer.respond(183, to: invite, contact: scene.peer.contact, headers: [(.require, "100rel"), (.rseq, "1")], body: sdpOffer)
-        scene.peer.respond(180, to: invite, contact: scene.peer.contact)
-        scene.network.run(.seconds(1))
-        #expect(scene.peer.requests(.prack).isEmpty)
-        #expect(scene.phone.progress.count == 2)
     }
 
     @Test("open: REFER, UPDATE, NOTIFY and MESSAGE within a dialog are answered 405", arguments: ["REFER", "UPDATE", "NOTIFY", "MESSAGE"])

@@ -203,6 +203,7 @@ extension UserAgent {
         request.triedTargets = 0
         request.transaction = nil
         request.lostFlow = false
+        request.reliable = []
         if case .invite(let id) = request.purpose, let session = sessions[id] { forgetEarlyDialogs(session) }
     }
 }

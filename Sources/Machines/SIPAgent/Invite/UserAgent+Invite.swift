@@ -96,7 +96,11 @@ extension UserAgent {
         message.add(.cseq, "\(sequence) INVITE")
         message.add(.allow, Self.allowedMethods)
         for (name, value) in headers { message.add(name, value) }
-        if let offer { message.setBody(offer, type: "application/sdp") }
+        // Without an offer of ours a reliable provisional response would bring one, to be answered in its PRACK.
+        if let offer {
+            message.add(.supported, Self.reliableTag)
+            message.setBody(offer, type: "application/sdp")
+        }
         let request = ClientRequest(
             .invite(id), account: account?.id, method: .invite, message: message, sequence: sequence, nextHop: nextHop,
             contact: .dialog, local: local, requestURI: requestURI)
@@ -120,6 +124,11 @@ extension UserAgent {
         // After CANCEL a provisional response means nothing: only a 2xx is an answer (B-037).
         guard case .invite(let id) = request.purpose, let session = sessions[id], session.phase == .calling else { return }
         let tag = response.toTag
+        let number = reliableNumber(of: response, request)
+        if let number, !isNextReliable(number, tag, request) {
+            counters.increment(.reliableProgressOutOfOrder)
+            return
+        }
         if let index = session.earlyDialogs.firstIndex(where: { $0.id.remoteTag == tag }) {
             session.earlyDialogs[index].refreshTarget(from: response)
         } else if session.earlyDialogs.count >= configuration.maximumEarlyDialogs {
@@ -131,12 +140,14 @@ extension UserAgent {
             session.earlyDialogs.append(dialog)
             dialogs[dialog.id] = id
         }
+        if let number, !acknowledgeProgress(number, response, request, session, now: now) { return }
         emit(.progress(id, response))
     }
 
     private func makeDialog(_ request: ClientRequest, _ response: SIPMessage) -> Dialog {
         let local = request.local ?? NameAddress(uri: request.requestURI)
-        return Dialog(target: request.requestURI, local: local, sequence: request.sequence, response: response)
+        let last = request.reliable.first { $0.remoteTag == response.toTag }?.lastSequence
+        return Dialog(target: request.requestURI, local: local, sequence: last ?? request.sequence, response: response)
     }
 
     /// The final answer to the INVITE of a session.

@@ -13,6 +13,7 @@ public enum AgentCounter: Int, CounterName {
     case unmatchedACK, missingACK, missingAnswer
     case challengeIgnored, challengeRoundsExceeded
     case contactRewritten, bindingMissing
+    case reliableProgress, reliableProgressOutOfOrder, reliableProgressLimit
     case redirectionFollowed, redirectionLoop, redirectionLimit, redirectionUnusable
     case strayResponse, registrationFlowLost
     case ringLimitReached

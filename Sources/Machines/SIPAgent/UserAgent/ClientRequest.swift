@@ -19,6 +19,8 @@ enum RequestPurpose: Sendable, Hashable {
     case reinvite(SessionID)
     case bye(SessionID)
     case info(SessionID)
+    /// The PRACK of a reliable provisional response in the early dialog with that remote tag.
+    case prack(SessionID, tag: String)
     /// The BYE for a surplus fork: nobody hears of it.
     case abandonFork
 }
@@ -63,6 +65,8 @@ final class ClientRequest {
     var credentials: [(HeaderName, String)] = []
     /// The connection it went over is gone: that no answer came says nothing about the peer (B-020).
     var lostFlow = false
+    /// The reliable provisional responses of this INVITE, one entry for each early dialog.
+    var reliable: [ReliableProgress] = []
     /// Where a redirected INVITE has been and may still go; nil: nobody redirected it.
     var redirection: Redirection?
     /// Set when the user no longer wants it: nothing more is sent but CANCEL.

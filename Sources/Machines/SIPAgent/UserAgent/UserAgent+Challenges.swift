@@ -70,7 +70,7 @@ extension UserAgent {
         switch request.purpose {
         case .register: true
         case .invite: request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
-        case .reinvite, .bye, .info, .abandonFork: false
+        case .reinvite, .bye, .info, .prack, .abandonFork: false
         }
     }
 
@@ -93,6 +93,8 @@ extension UserAgent {
             }
         case .reinvite(let id), .bye(let id), .info(let id):
             request.sequence = sessions[id]?.dialog?.nextSequence() ?? (request.sequence &+ 1)
+        case .prack(let id, let tag):
+            request.sequence = sessions[id].flatMap { nextSequence(of: $0, tag: tag) } ?? (request.sequence &+ 1)
         case .invite, .abandonFork:
             request.sequence &+= 1
         }

@@ -120,14 +120,14 @@ extension UserAgent {
             if let session { handleReinviteOutcome(outcome, request, session, now: now) }
         case .info:
             if let session { handleInfoOutcome(outcome, session, now: now) }
-        case .bye, .abandonFork: break
+        case .bye, .abandonFork, .prack: break
         }
         if let session { removeIfFinished(session) }
     }
 
     func session(of purpose: RequestPurpose) -> InviteSession? {
         switch purpose {
-        case .invite(let id), .reinvite(let id), .bye(let id), .info(let id): sessions[id]
+        case .invite(let id), .reinvite(let id), .bye(let id), .info(let id), .prack(let id, _): sessions[id]
         case .register, .abandonFork: nil
         }
     }

@@ -12,7 +12,6 @@ import Testing
     /// Row and what it waits for.
     static let open: [(row: String, waitsFor: String)] = [
         ("B-021/transport", "network change: new connection, REGISTER and re-INVITE"),
-        ("B-046/timer", "session timers (RFC 4028)"), ("B-047/timer", "session timers (RFC 4028)"),
         ("B-068/event", "transfer (RFC 3515)"), ("B-069/event", "subscriptions (RFC 6665)"),
         ("3515-4.1-F1", "transfer (RFC 3515)"), ("3515-4.1-F3", "transfer (RFC 3515)"), ("3515-4.1-F5", "transfer (RFC 3515)"),
         ("4916-5.1-F8", "UPDATE (RFC 3311)"), ("5626-9.2-F1", "outbound (RFC 5626)"),
@@ -22,23 +21,6 @@ import Testing
     @Test func everyOpenRowNamesWhatItWaitsFor() {
         #expect(Set(Self.open.map(\.row)).count == Self.open.count)
         #expect(Self.open.allSatisfy { !$0.waitsFor.isEmpty })
-    }
-
-    @Test("open B-046: 422 ends the call")
-    func sessionTimerTooSmall() throws {
-        let scene = Scene()
-        let (_, invite) = try scene.outgoing()
-        scene.peer.respond(422, to: invite, headers: [(.minSE, "120")])
-        scene.network.run(.seconds(1))
-        #expect(scene.phone.ends.map(\.cause.code) == ["call.failed"])
-    }
-
-    @Test("open B-047: a Session-Expires in the 200 is left aside; the call stays up")
-    func sessionTimerOfThePeer() throws {
-        let scene = Scene()
-        _ = try scene.answeredOutgoing(headers: [(.sessionExpires, "20;refresher=uas")])
-        scene.network.run(.seconds(120))
-        #expect(scene.phone.ends.isEmpty && scene.phone.answered.count == 1)
     }
 
     @Test("open: REFER, UPDATE, NOTIFY and MESSAGE within a dialog are answered 405", arguments: ["REFER", "UPDATE", "NOTIFY", "MESSAGE"])

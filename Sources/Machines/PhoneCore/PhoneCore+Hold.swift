@@ -31,6 +31,18 @@ extension PhoneCore {
     func reconcileHold(_ id: CallID, now: MonotonicTime) {
         guard let call = calls[id], let session = call.session, let local = call.local else { return }
         guard case .established = call.phase, case .none = call.change, call.wantsHold != call.isHeldLocally else { return }
+        offerChange(call, session, local, now: now)
+    }
+
+    /// The agreed session timer wants a re-INVITE (RFC 4028 §7.4): it offers what is agreed, or what is wanted by now.
+    func refreshDue(_ session: SessionID, now: MonotonicTime) {
+        guard let id = callOfSession[session], let call = calls[id], let local = call.local,
+            case .established = call.phase, case .none = call.change
+        else { return }
+        offerChange(call, session, local, now: now)
+    }
+
+    private func offerChange(_ call: Call, _ session: SessionID, _ local: SocketAddress, now: MonotonicTime) {
         call.change = .offered(holds: call.wantsHold)
         let offer = call.negotiation.makeOffer(local: local, direction: call.wantedDirection)
         agent.reinvite(session, offer: offer.serialized(), now: now)
@@ -66,7 +78,10 @@ extension PhoneCore {
             call.change = .waiting
             return
         }
+        var isRefresh = false
+        if case .offered(let holds) = call.change { isRefresh = holds == call.isHeldLocally && holds == call.wantsHold }
         call.change = .none
+        guard !isRefresh else { return }
         call.wantsHold = call.isHeldLocally
         if call.hasMedia { configureStream(call) }
         reviewSilence(id, now: now)

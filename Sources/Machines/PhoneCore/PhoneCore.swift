@@ -200,6 +200,7 @@ public final class PhoneCore {
         case .reinviteFailed(let session, let cause, let willRetry):
             reinviteFailed(session, cause, willRetry: willRetry, now: now)
         case .reinviteDue(let session): reinviteDue(session, now: now)
+        case .refreshDue(let session): refreshDue(session, now: now)
         case .info(let session, let contentType, let body): info(session, contentType, body)
         case .infoAnswered(let session, let status): infoAnswered(session, status, now: now)
         case .ended(let session, let end): sessionEnded(session, end, now: now)

@@ -66,6 +66,11 @@ extension SIPMessage {
     /// §20.43
     public var warnings: [Warning] { values(.warning).compactMap { try? Warning($0) } }
 
+    /// RFC 4028 §4
+    public var sessionExpires: SessionExpires? { first(.sessionExpires).flatMap { try? SessionExpires($0) } }
+    /// RFC 4028 §5, seconds.
+    public var minSE: UInt32? { number(.minSE) }
+
     /// §20.25, safe to show.
     public var organization: String? { shown(.organization) }
     /// §20.26, lower case.

@@ -64,6 +64,10 @@ final class InviteSession {
     var reinviteRetries = 0
     /// The user wants a re-INVITE, but not now: glare, or a transaction in progress.
     var reinviteIsWanted = false
+    /// The session timer that is agreed; nil: none.
+    var sessionTimer: SessionTimer?
+    /// The Min-SE that a 422 named, for later requests.
+    var minimumInterval: UInt32?
     /// Our requests that are not finished, the INVITE among them.
     var openRequests = 0
     /// A BYE is owed as soon as it may be sent (§15: not before the ACK of our 2xx).

@@ -25,7 +25,7 @@ extension UserAgent {
 
     /// The RSeq of a response that is to be acknowledged; nil: an ordinary one (B-058).
     func reliableNumber(of response: SIPMessage, _ request: ClientRequest) -> UInt32? {
-        guard response.contains(.rseq), request.message.contains(.supported),
+        guard response.contains(.rseq), request.message.first(.supported)?.hasPrefix(Self.reliableTag) ?? false,
             response.require.contains(where: { $0.asciiLowercased == Self.reliableTag }), !response.toTag.isEmpty,
             let text = response.first(.rseq)?.trimmedASCII, text.utf8.allSatisfy({ (48...57).contains($0) }),
             let number = UInt32(text), number > 0

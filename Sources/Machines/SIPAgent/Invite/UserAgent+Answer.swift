@@ -111,6 +111,7 @@ extension UserAgent {
     private func succeed(_ session: InviteSession, body: [UInt8]?, now: MonotonicTime) {
         guard var server = session.serverInvite else { return }
         var builder = makeInviteResponse(session, server.request, status: 200)
+        agreeTimer(session, server.request, &builder, now: now)
         if let body { builder.setBody(body, type: "application/sdp") }
         let response = builder.build()
         let times = configuration.stack.times

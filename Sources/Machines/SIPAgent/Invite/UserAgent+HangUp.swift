@@ -68,6 +68,7 @@ extension UserAgent {
         timers.cancel(.ringLimit(session.id))
         timers.cancel(.reinvite(session.id))
         session.reinviteIsWanted = false
+        forgetSessionTimer(session)
         emit(.ended(session.id, SessionEnd(byRemote: byRemote, cause: cause, wasEstablished: session.wasEstablished)))
         removeIfFinished(session)
     }

@@ -98,12 +98,15 @@ extension UserAgent {
         for (name, value) in headers { message.add(name, value) }
         // Without an offer of ours a reliable provisional response would bring one, to be answered in its PRACK.
         if let offer {
-            message.add(.supported, Self.reliableTag)
+            message.add(.supported, Self.reliableTag + ", " + Self.timerTag)
             message.setBody(offer, type: "application/sdp")
+        } else {
+            message.add(.supported, Self.timerTag)
         }
         let request = ClientRequest(
             .invite(id), account: account?.id, method: .invite, message: message, sequence: sequence, nextHop: nextHop,
             contact: .dialog, local: local, requestURI: requestURI)
+        askForTimer(request)
         request.fillsLocalHost = account == nil
         request.mayChangeTarget = true
         return request
@@ -184,6 +187,7 @@ extension UserAgent {
             return
         }
         session.wasEstablished = true
+        adoptTimer(session, from: response, now: now)
         if session.offerWasSent {
             session.phase = .established
             acknowledge(transaction, dialog, body: nil, now: now)

@@ -26,6 +26,7 @@ extension UserAgent {
         let request = makeRequest(.invite, .reinvite(id), in: &dialog, account: session.account)
         session.dialog = dialog
         request.message.add(.allow, Self.allowedMethods)
+        keepTimer(request, of: session)
         request.message.setBody(offer, type: "application/sdp")
         session.reinvite = request
         start(request, now: now)
@@ -80,6 +81,7 @@ extension UserAgent {
         acceptedInvites[transaction] = accepted
         acknowledge(transaction, dialog, body: nil, now: now)
         guard session.phase != .over else { return }
+        adoptTimer(session, from: response, now: now)
         emit(.reinviteAnswered(session.id, response))
         reinviteIfWanted(session, now: now)
     }

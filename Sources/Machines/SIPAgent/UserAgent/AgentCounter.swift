@@ -14,6 +14,7 @@ public enum AgentCounter: Int, CounterName {
     case challengeIgnored, challengeRoundsExceeded
     case contactRewritten, bindingMissing
     case reliableProgress, reliableProgressOutOfOrder, reliableProgressLimit
+    case sessionIntervalRaised, sessionIntervalShort, sessionRefreshDue, sessionExpired
     case redirectionFollowed, redirectionLoop, redirectionLimit, redirectionUnusable
     case strayResponse, registrationFlowLost
     case ringLimitReached

@@ -10,6 +10,8 @@ enum AgentTimer: Hashable, Sendable {
     case awaitACK(SessionID)
     /// The wait after 491 or 500 to our re-INVITE.
     case reinvite(SessionID)
+    /// A refresh of the session is due, or did not come (RFC 4028).
+    case session(SessionID)
     /// An INVITE rang too long.
     case ringLimit(SessionID)
     /// Refresh or retry of a registration.

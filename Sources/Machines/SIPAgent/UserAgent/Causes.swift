@@ -14,6 +14,8 @@ enum Causes {
     static let noACK = Cause("call.no-ack", "The caller never confirmed that the call was answered.")
     static let noAnswerInACK = Cause("call.no-media-answer", "The caller confirmed the call without saying how to talk.")
 
+    static let sessionExpired = Cause("call.session-expired", "The other side did not confirm that the call is still up.")
+
     static func rejected(_ status: Int) -> Cause {
         let isBusy = status == 486 || status == 600
         return Cause(

@@ -5,6 +5,7 @@
 //
 //   start ─► locating ─► sent ─► final answer
 //                         │ 401/407: again with credentials, CSeq + 1
+//                         │ 422: again with the interval that it names, CSeq + 1
 //                         │ transport failure, time-out, 503: next target, new branch
 //                         │ 3xx to an INVITE: another Request-URI, CSeq + 1 (Redirection)
 //                         └ nothing left: the last failure counts
@@ -65,6 +66,9 @@ final class ClientRequest {
     var credentials: [(HeaderName, String)] = []
     /// The connection it went over is gone: that no answer came says nothing about the peer (B-020).
     var lostFlow = false
+    /// The session interval that it asks for in seconds, and how often a 422 raised it.
+    var sessionInterval: UInt32 = 0
+    var intervalRetries = 0
     /// The reliable provisional responses of this INVITE, one entry for each early dialog.
     var reliable: [ReliableProgress] = []
     /// Where a redirected INVITE has been and may still go; nil: nobody redirected it.

@@ -84,7 +84,7 @@ extension UserAgent {
     }
 
     /// The next sequence number, also for the session's dialog (§22.2).
-    private func raiseSequence(_ request: ClientRequest) {
+    func raiseSequence(_ request: ClientRequest) {
         switch request.purpose {
         case .register(let id):
             if let account = accounts[id] {

@@ -91,10 +91,11 @@ extension UserAgent {
         return session.earlyDialogs[index].accept(sequence: request.cseqNumber)
     }
 
-    /// §8.2.2.3: what is required and not supported is answered 420; none is supported so far. Proxy-Require is for
+    /// §8.2.2.3: what is required and not supported is answered 420; supported are session timers. Proxy-Require is for
     /// proxies, but a request that insists on it for us is refused as well.
     private func checkExtensions(_ request: SIPMessage, _ transaction: TransactionID, now: MonotonicTime) -> Bool {
         var missing = request.require
+        if !missing.isEmpty { missing.removeAll { $0.asciiLowercased == Self.timerTag } }
         if missing.isEmpty { missing = request.proxyRequire }
         guard !missing.isEmpty else { return true }
         counters.increment(.unsupportedExtension)
@@ -145,7 +146,7 @@ extension UserAgent {
         response.add(.allow, Self.allowedMethods)
         response.add(.accept, Self.acceptedBodies)
         response.add(.acceptEncoding, "identity")
-        response.add(.supported, "")
+        response.add(.supported, Self.timerTag)
         stack.respond(transaction, response, now: now)
     }
 

@@ -95,6 +95,7 @@ extension UserAgent {
         requests[transaction] = nil
         if !request.isAbandoned {
             if status == 401 || status == 407, answerChallenge(response, request, now: now) { return }
+            if status == 422, raiseInterval(response, request, now: now) { return }
             if status == 503, request.mayChangeTarget, tryNextTarget(request, now: now) { return }
         }
         finish(request, .response(response, transaction, source), now: now)

@@ -33,7 +33,7 @@ extension UserAgent {
         emit(.stopped)
         life = .stopped
         for id in sessions.keys.sorted() {
-            for timer in [AgentTimer.repeatSuccess(id), .awaitACK(id), .reinvite(id), .ringLimit(id)] { timers.cancel(timer) }
+            for timer in [AgentTimer.repeatSuccess(id), .awaitACK(id), .reinvite(id), .ringLimit(id), .session(id)] { timers.cancel(timer) }
         }
         for id in accountOrder { timers.cancel(.registration(id)) }
         sessions = [:]
@@ -51,6 +51,7 @@ extension UserAgent {
         case .awaitACK(let id): ackMissing(id, now: now)
         case .reinvite(let id):
             if let session = sessions[id] { reinviteIfWanted(session, now: now) }
+        case .session(let id): sessionTimerDue(id, now: now)
         case .ringLimit(let id): ringLimitReached(id, now: now)
         case .registration(let id): registrationDue(id, now: now)
         case .shutDown: if life == .stopping { stop() }

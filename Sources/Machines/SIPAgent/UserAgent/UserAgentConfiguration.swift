@@ -21,6 +21,13 @@ public struct UserAgentConfiguration: Sendable {
     public var maximumChallengeRounds: Int
     /// How often a re-INVITE that met 491 or 500 is tried again.
     public var maximumReinviteRetries: Int
+    /// The session interval (RFC 4028) that our INVITEs ask for, seconds, 90...86 400; 0: none is asked for, but what the
+    /// peer asks for is kept all the same.
+    public var sessionInterval: Int
+    /// A shorter session interval of the peer counts as this one, seconds, 2...90: less would be a flood of refreshes.
+    public var leastSessionInterval: Int
+    /// How often a request is sent again with the Min-SE of a 422.
+    public var maximumIntervalRetries: Int
     /// How many redirections (3xx) in a row one call follows, 0...100; 0: none is followed.
     public var maximumRedirections: Int
     /// How many addresses in all one call may be redirected to, 0...100.
@@ -41,6 +48,9 @@ public struct UserAgentConfiguration: Sendable {
         ringLimit = .seconds(180)
         maximumChallengeRounds = 2
         maximumReinviteRetries = 4
+        sessionInterval = 1800
+        leastSessionInterval = 10
+        maximumIntervalRetries = 2
         maximumRedirections = 5
         maximumRedirectionTargets = 10
         maximumEarlyDialogs = 16

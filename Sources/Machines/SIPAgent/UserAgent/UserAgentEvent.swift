@@ -85,6 +85,9 @@ public enum UserAgentEvent: Sendable {
     /// The wait after 491, 500 or a transaction in progress is over: call `reinvite` again with a fresh offer, if the
     /// change is still wanted. (The old offer may be outdated by what the peer negotiated meanwhile.)
     case reinviteDue(SessionID)
+    /// The session is to be refreshed (RFC 4028): call `reinvite` with an offer of what is agreed. Comes again while no
+    /// refresh succeeds; in the end the session is over.
+    case refreshDue(SessionID)
     /// DTMF by INFO, which the agent has answered 200.
     case info(SessionID, contentType: String, body: [UInt8])
     /// The final answer to `sendInfo`; 408 where none came.

@@ -95,6 +95,20 @@ import Testing
         call(seed: 11, transport: transport, alice: nats.0, bob: nats.1)
     }
 
+    /// The callee's packets come before its answer and from another address than the answer names: digits sent at once
+    /// must go where those packets came from.
+    @Test(arguments: 1...20)
+    func aPhoneBehindANATHearsDigitsFromTheFirstMoment(seed: UInt64) {
+        let world = SimulatedWorld(seed: seed)
+        let server = world.addServer("server", domain: "example.test", users: ["1001": "first", "1002": "second"])
+        let alice = world.addPhone("alice", user: "1001", password: "first", server: server)
+        let bob = world.addPhone("bob", user: "1002", password: "second", server: server, behind: world.addNAT("nat"))
+        bob.follow([.register, .answer(after: .milliseconds(300)), .untilEnded, .shutDown])
+        alice.follow([.register, .wait(.seconds(1)), .call("1002"), .digits("42#"), .hangUp, .shutDown])
+        world.run(within: .seconds(60)) { alice.user.isDone && bob.user.isDone }
+        #expect(bob.digitsReceived == "42#", "seed \(seed)")
+    }
+
     @Test func aServerIsFoundByItsName() {
         let world = SimulatedWorld(seed: 5)
         let server = world.addServer("server", domain: "example.test", users: ["1001": "first"])

@@ -33,8 +33,12 @@ struct SourceLock {
     /// The session description names this address; an unspecified one tells nothing new.
     mutating func signal(_ remote: SocketAddress?, now: MonotonicTime) {
         guard let remote, !remote.ip.isUnspecified, remote.port != 0, remote != signalled else { return }
+        let isFirst = signalled == nil
         signalled = remote
         candidate = nil
+        // The peer's packets were here before its answer: behind a NAT they come from another address than the one that the
+        // answer names, and ours must go there. A packet from the named address still takes the lock.
+        if isFirst { return }
         if let old = locked, old != remote {
             previous = (old, now + settings.handover)
             locked = nil

@@ -124,6 +124,9 @@ targets += [
     tests("HandsetCommandTests", ["HandsetCommand", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests(
+        "HandsetTests",
+        ["Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "Crypto", "CryptoOpenSSL", "Networking", "Essentials"]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests(

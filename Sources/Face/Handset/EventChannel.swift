@@ -7,7 +7,7 @@ import Synchronization
 /// Until the first reader comes, the newest events are kept for it (unless the channel is made without that), so that none is
 /// missed between making an object and reading from it. A reader that does not keep up loses the oldest events, never the
 /// newest; nothing grows without limit.
-final class EventChannel<Element: Sendable>: Sendable {
+package final class EventChannel<Element: Sendable>: Sendable {
     private struct State {
         var readers: [(id: UInt64, continuation: AsyncStream<Element>.Continuation)] = []
         var backlog: [Element] = []
@@ -21,17 +21,17 @@ final class EventChannel<Element: Sendable>: Sendable {
     private let keepsForFirstReader: Bool
     private let state = Mutex(State())
 
-    init(limit: Int = 1024, keepsForFirstReader: Bool = true) {
+    package init(limit: Int = 1024, keepsForFirstReader: Bool = true) {
         self.limit = limit
         self.keepsForFirstReader = keepsForFirstReader
     }
 
     /// Whether an event would reach anybody, now or later.
-    var isWanted: Bool {
+    package var isWanted: Bool {
         state.withLock { !$0.isFinished && (!$0.readers.isEmpty || (keepsForFirstReader && !$0.hadReader)) }
     }
 
-    func send(_ element: Element) {
+    package func send(_ element: Element) {
         state.withLock { state in
             guard !state.isFinished else { return }
             if keepsForFirstReader, !state.hadReader {
@@ -43,7 +43,7 @@ final class EventChannel<Element: Sendable>: Sendable {
         }
     }
 
-    func finish() {
+    package func finish() {
         let readers = state.withLock { state in
             state.isFinished = true
             defer { state.readers = [] }
@@ -53,7 +53,7 @@ final class EventChannel<Element: Sendable>: Sendable {
     }
 
     /// A sequence of all events from now on; the first one made begins with those that were kept.
-    func stream() -> AsyncStream<Element> {
+    package func stream() -> AsyncStream<Element> {
         AsyncStream(bufferingPolicy: .bufferingNewest(limit)) { continuation in
             let (id, isFinished) = state.withLock { state in
                 for element in state.backlog.suffix(limit) { continuation.yield(element) }

@@ -71,14 +71,36 @@ public actor Phone {
 
     private func open() throws(NetworkError) {
         let world = SignallingWorld(
-            loop: loop, dnsServer: settings.dnsServer, trace: settings.trace,
+            loop: loop, dnsServer: settings.dnsServer, trace: Self.trace(settings),
             onInputs: { [weak self] inputs, now in self?.assumeIsolated { $0.receive(inputs, now: now) } },
             onAnswer: { [weak self] answer in self?.assumeIsolated { $0.receive(answer) } },
             onDeadline: { [weak self] in self?.assumeIsolated { $0.wake() } })
         self.world = world
         let any = SocketAddress(.anyV4, 0)
         let listeners: [PhoneSettings.Listener] = [.init(.udp, any), .init(.tcp, any)]
-        listening = try world.listen(settings.listeners.isEmpty ? listeners : settings.listeners)
+        do throws(NetworkError) {
+            listening = try world.listen(settings.listeners.isEmpty ? listeners : settings.listeners)
+        } catch {
+            // What was opened before the one that failed must not stay.
+            world.close()
+            throw error
+        }
+    }
+
+    /// Where messages go: to the trace, and to the log if that is to hold them.
+    private static func trace(_ settings: PhoneSettings) -> (@Sendable (TraceRecord) -> Void)? {
+        let log = settings.log
+        let trace = settings.trace
+        guard log.includesMessages, log.sink != nil, log.level <= .debug else { return trace }
+        return { record in
+            log.write(
+                .debug, "message",
+                [
+                    ("direction", record.direction.rawValue), ("transport", record.transport.rawValue), ("local", "\(record.local)"),
+                    ("remote", "\(record.remote)"), ("message", record.message),
+                ], at: record.time)
+            trace?(record)
+        }
     }
 
     private func mediaRuntime() -> MediaRuntime {
@@ -103,8 +125,13 @@ public actor Phone {
         await withCheckedContinuation { stopWaiters.append($0) }
     }
 
-    /// Closes everything at once, without waiting for anybody.
-    public func abandon() { close() }
+    /// Closes everything at once: says good-bye, but does not wait for anybody.
+    public func abandon() {
+        guard !isStopped else { return }
+        core.shutDown(now: loop.now)
+        drain()
+        close()
+    }
 
     private func close() {
         guard !isStopped else { return }
@@ -249,7 +276,11 @@ public actor Phone {
     public func setHandler(_ handler: EventHandler?) { self.handler = handler }
 
     /// Gives a media command of the application's own: players, recorders, tones, connections.
-    public func order(_ command: MediaCommand) { mediaRuntime().perform(command) }
+    /// A phone that has stopped does nothing.
+    public func order(_ command: MediaCommand) {
+        guard !isStopped else { return }
+        mediaRuntime().perform(command)
+    }
 
     /// A new port number of the phone's bridge.
     public func makePort() -> PortID { core.makePort() }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import Handset
 import SIP
 
 /// Writes each SIP message of `--trace FILE` as a line: the input of `explain`.

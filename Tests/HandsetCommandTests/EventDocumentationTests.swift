@@ -59,6 +59,24 @@ import Testing
         }
     }
 
+    @Test func everyCodeOfTheCommandStandsInTheListOfCauses() throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let list = try String(contentsOf: root.appending(path: "docs/causes.md"), encoding: .utf8)
+        var codes: Set<String> = []
+        for line in try Self.lines(of: "json") {
+            let example = try JSONValue(parsing: line)
+            for member in ["code", "cause"] { if case .string(let code)? = example[member] { codes.insert(code) } }
+        }
+        let sources = root.appending(path: "Sources/Products/HandsetCommand")
+        for case let file as URL in try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+        where file.pathExtension == "swift" {
+            let text = try String(contentsOf: file, encoding: .utf8)
+            for match in text.matches(of: /code: "([a-z.-]+)"/) { codes.insert(String(match.1)) }
+        }
+        #expect(codes.count >= 3)
+        #expect(codes.filter { !list.contains("| `\($0)` |") }.sorted() == [])
+    }
+
     @Test func everyControlLineOfTheDocumentIsUnderstood() throws {
         let lines = try Self.lines(of: "control")
         #expect(lines.count == 13)

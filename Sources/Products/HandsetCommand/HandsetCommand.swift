@@ -22,7 +22,7 @@ package struct HandsetCommand {
         Interruption.block()
         Task.detached {
             let status = await run(Array(CommandLine.arguments.dropFirst()))
-            exit(status.rawValue)
+            exit((status == .success && LineOutput.standardOutput.hasLostLines ? .failed : status).rawValue)
         }
         Interruption.wait()
     }

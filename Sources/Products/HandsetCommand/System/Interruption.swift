@@ -8,7 +8,8 @@ import Synchronization
     import Darwin
 #endif
 
-/// SIGINT and SIGTERM as values: the first asks for an end in good order, the third ends at once.
+/// SIGINT, SIGTERM and SIGHUP as values: the first asks for an end in good order, the third ends at once. SIGHUP, that the
+/// terminal is gone, is left ignored where it was: `nohup` means it.
 package enum Interruption {
     private static let readers = Mutex<(count: Int, continuations: [AsyncStream<Int32>.Continuation])>((0, []))
 
@@ -30,6 +31,10 @@ package enum Interruption {
         return stream
     }
 
+    /// How long a signal waits for somebody to take it up: a session that is just being opened. A subcommand that knows no
+    /// signals, such as `parse` waiting for standard input or an open that waits for a pipe, is ended then.
+    private static let patience: useconds_t = 500_000
+
     /// Waits for signals as long as the process lives, and hands them to the streams. The third ends the process: whoever
     /// asks three times does not want to wait.
     package static func wait() -> Never {
@@ -43,14 +48,27 @@ package enum Interruption {
             }
             if count >= 3 { _exit(128 + number) }
             for continuation in continuations { continuation.yield(number) }
+            if continuations.isEmpty {
+                usleep(patience)
+                if readers.withLock({ $0.continuations.isEmpty }) { _exit(128 + number) }
+            }
         }
     }
+
+    /// Asked once, before any thread exists.
+    private static let hangUpIsIgnored: Bool = {
+        let before = signal(SIGHUP, SIG_DFL)
+        let isIgnored = unsafe unsafeBitCast(before, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        if isIgnored { signal(SIGHUP, SIG_IGN) }
+        return isIgnored
+    }()
 
     private static var signals: sigset_t {
         var set = sigset_t()
         unsafe sigemptyset(&set)
         unsafe sigaddset(&set, SIGINT)
         unsafe sigaddset(&set, SIGTERM)
+        if !hangUpIsIgnored { unsafe sigaddset(&set, SIGHUP) }
         return set
     }
 }

@@ -11,35 +11,46 @@ import Synchronization
 /// A file that takes whole lines from any thread; each is with the system when `write` returns.
 package final class LineOutput: Sendable {
     private let descriptor: Int32
-    /// Keeps lines whole; true once the reader is gone (EPIPE) or the disk is full.
-    private let failed = Mutex(false)
+    private let name: String
+    /// Keeps lines whole; the system's number once nothing more can be written: the reader is gone, the disk is full.
+    private let failure = Mutex<Int32?>(nil)
 
-    private init(descriptor: Int32) { self.descriptor = descriptor }
+    private init(descriptor: Int32, name: String) {
+        self.descriptor = descriptor
+        self.name = name
+    }
 
-    package static let standardOutput = LineOutput(descriptor: 1)
-    package static let standardError = LineOutput(descriptor: 2)
+    package static let standardOutput = LineOutput(descriptor: 1, name: "standard output")
+    package static let standardError = LineOutput(descriptor: 2, name: "standard error")
+
+    /// Whether lines were lost. A reader that has read enough and left, as `head` does, is no loss.
+    package var hasLostLines: Bool { failure.withLock { $0.map { $0 != EPIPE } ?? false } }
 
     /// Opens a new, empty file that only its owner reads; nil with the system's reason in `errno`.
     package convenience init(creating path: String) throws(FileError) {
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw FileError(path: path, doing: "write") }
-        self.init(descriptor: descriptor)
+        self.init(descriptor: descriptor, name: path)
     }
 
     deinit { if descriptor > 2 { close(descriptor) } }
 
     package func write(_ line: String) {
         var bytes = Array((line + "\n").utf8)[...]
-        failed.withLock { failed in
-            while !bytes.isEmpty, !failed {
+        let complaint = failure.withLock { failure -> FileError? in
+            while !bytes.isEmpty, failure == nil {
                 let count = unsafe bytes.withUnsafeBytes { unsafe systemWrite(descriptor, $0.baseAddress, $0.count) }
                 if count > 0 {
                     bytes = bytes.dropFirst(count)
                 } else if errno != EINTR {
-                    failed = true
+                    failure = errno
+                    return FileError(path: name, doing: "write")
                 }
             }
+            return nil
         }
+        // Once, where it can still be read: what follows is missing.
+        if let complaint, descriptor != 2, hasLostLines { LineOutput.standardError.write("handset: \(complaint)") }
     }
 }
 

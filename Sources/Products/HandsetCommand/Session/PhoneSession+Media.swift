@@ -21,15 +21,15 @@ extension PhoneSession {
                     secured: change.isSecured)))
         guard !call.hasMedia else { return }
         shown[id]?.hasMedia = true
-        if let player = phone.assumeIsolated({ phone in startFiles(id, change.port, call.number, phone) }), let path = media.playFile {
-            shown[id]?.player = player
-            playedFiles[player] = (id, path)
+        for (port, path) in phone.assumeIsolated({ phone in startFiles(id, change.port, call.number, phone) }) {
+            shown[id]?.filePorts.append(port)
+            files[port] = (id, path)
         }
     }
 
-    /// Opens what the options ask for; gives the player.
-    private func startFiles(_ id: CallID, _ port: PortID, _ number: Int, _ phone: isolated Phone) -> PortID? {
-        var result: PortID?
+    /// Opens what the options ask for; gives the files by their ports.
+    private func startFiles(_ id: CallID, _ port: PortID, _ number: Int, _ phone: isolated Phone) -> [(PortID, String)] {
+        var result: [(PortID, String)] = []
         let isNumbered = if case .answer(let settings) = incoming { settings.calls != 1 } else { false }
         var echoes = false
         if case .answer(let settings) = incoming { echoes = settings.echoes }
@@ -39,6 +39,7 @@ extension PhoneSession {
             phone.order(.openRecorder(recorder, path: file))
             phone.order(.connect(from: port, to: recorder))
             phone.noteCompanion(recorder, of: id)
+            result.append((recorder, file))
         }
         if let path = media.playFile {
             let player = phone.makePort()
@@ -46,7 +47,7 @@ extension PhoneSession {
             phone.order(.connect(from: player, to: port))
             phone.order(.startPlayer(player))
             phone.noteCompanion(player, of: id)
-            result = player
+            result.append((player, path))
         }
         if echoes {
             let echo = phone.makePort()
@@ -62,15 +63,15 @@ extension PhoneSession {
     func portEvent(_ event: MediaEvent, _ phone: Phone) {
         switch event {
         case .playbackStarted(let port):
-            if let (id, path) = playedFiles[port], let reference = reference(id) {
+            if let (id, path) = files[port], let reference = reference(id) {
                 context.events.print(.playback(reference, state: "started", file: path))
             }
         case .playbackFinished(let port):
-            guard let (id, path) = playedFiles[port], let reference = reference(id) else { return }
+            guard let (id, path) = files[port], let reference = reference(id) else { return }
             context.events.print(.playback(reference, state: "finished", file: path))
             if call?.hangsUpAfterPlay == true { phone.assumeIsolated { $0.hangUp(id) } }
         case .fileFailed(let port, let reason):
-            let id = playedFiles[port]?.call
+            let id = files[port]?.call
             context.events.print(.warning(code: "media.file.failed", text: reason, call: id.flatMap(reference)))
             // A call that cannot say what it was made for is of no use.
             if call != nil { finish(.failed(reason)) }

@@ -28,7 +28,8 @@ actor PhoneSession {
         var remote: String
         var isEstablished = false
         var hasMedia = false
-        var player: PortID?
+        /// Its player and its recorder.
+        var filePorts: [PortID] = []
     }
 
     nonisolated let loop: EventLoop
@@ -41,7 +42,8 @@ actor PhoneSession {
     var account: Account?
     private var accountName = ""
     var shown: [CallID: Shown] = [:]
-    var playedFiles: [PortID: (call: CallID, path: String)] = [:]
+    /// What is played and recorded, by its port.
+    var files: [PortID: (call: CallID, path: String)] = [:]
     /// What was dialled last, for the call whose first event is about to come.
     var dialling = ""
     private var callNumber = 0
@@ -213,7 +215,9 @@ actor PhoneSession {
         endedCalls += 1
         if !end.wasEstablished { lastFailure = end.cause }
         if call != nil {
-            finish(end.wasEstablished ? .completed : .failed(end.cause.sentence))
+            // Answered, but no media could be agreed on: nobody heard anything.
+            let isDone = end.wasEstablished && shown[id]?.hasMedia == true
+            finish(isDone ? .completed : .failed(end.cause.sentence))
         } else if case .answer(let settings) = incoming, let calls = settings.calls, endedCalls >= calls {
             let isRefusal = settings.status != nil
             finish(establishedCalls > 0 || isRefusal ? .completed : .failed(end.cause.sentence))
@@ -244,7 +248,7 @@ actor PhoneSession {
         guard let reference = reference(id) else { return }
         if media.statisticsEvery != nil || !isFinal { context.events.print(.statistics(reference, statistics)) }
         guard isFinal, let call = shown.removeValue(forKey: id) else { return }
-        if let player = call.player { playedFiles[player] = nil }
+        for port in call.filePorts { files[port] = nil }
     }
 
     private func printRegistration(_ account: String, _ state: RegistrationState) {

@@ -33,6 +33,15 @@ package struct MediaSettings: Sendable {
         if let every = statisticsEvery, every < .milliseconds(100) { throw .usage("--statistics takes 0.1 seconds or more.") }
     }
 
+    /// Throws if a file cannot be played or recorded, before anybody is called for it. `numbers`: the recordings bear the
+    /// numbers of the calls.
+    package func checkFiles(numbers: Bool) throws(CommandFailure) {
+        do {
+            if let playFile { try TextFile.checkReadable(playFile) }
+            if let recordFile { try TextFile.checkWritable(numbers ? Self.numbered(recordFile, 1) : recordFile) }
+        } catch { throw .failed("\(error).") }
+    }
+
     package static func codecs(_ invocation: Invocation) -> [String] {
         invocation.value("--codecs").map { $0.split(separator: ",").map { $0.uppercased() } } ?? ["PCMU", "PCMA"]
     }

@@ -7,8 +7,9 @@ extension HandsetCommand {
     /// Places a call; ends when the other side or the duration does.
     static func runCall(_ context: CommandContext) async throws -> ExitStatus {
         let call = try CallSettings(context.invocation)
-        let session = PhoneSession(
-            context, media: try MediaSettings(context.invocation), incoming: .refuse(status: 486), call: call)
+        let media = try MediaSettings(context.invocation)
+        try media.checkFiles(numbers: false)
+        let session = PhoneSession(context, media: media, incoming: .refuse(status: 486), call: call)
         try await session.open(try AccountSettings(context.invocation), maximumCalls: 2)
         do {
             try await session.dialFirst(call.target)

@@ -7,6 +7,9 @@ extension HandsetCommand {
     /// Runs the embedded registrar and proxy until a signal comes.
     static func runServe(_ context: CommandContext) async throws -> ExitStatus {
         let options = try ServeSettings(context.invocation)
+        if let music = options.musicFile {
+            do { try TextFile.checkReadable(music) } catch { throw CommandFailure.failed("\(error).") }
+        }
         let domains = options.domains.isEmpty ? options.listeners.map { "\($0.address.ip)" } + ["localhost"] : options.domains
         var configuration = ServerConfiguration(domains: domains)
         configuration.challengeAlgorithms = options.digestAlgorithms

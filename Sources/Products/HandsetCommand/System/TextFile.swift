@@ -30,6 +30,32 @@ package enum TextFile {
         return result
     }
 
+    /// Throws what opening this file to read would say, and nothing is read: told before a call is made for it.
+    package static func checkReadable(_ path: String) throws(FileError) {
+        var status = stat()
+        guard unsafe stat(path, &status) == 0, unsafe access(path, R_OK) == 0 else { throw FileError(path: path, doing: "read") }
+        try refuseFolder(status, path, doing: "read")
+    }
+
+    /// Throws what making this file, or writing over it, would say; it is left as it is.
+    package static func checkWritable(_ path: String) throws(FileError) {
+        var status = stat()
+        if unsafe stat(path, &status) == 0 {
+            try refuseFolder(status, path, doing: "write")
+            guard unsafe access(path, W_OK) == 0 else { throw FileError(path: path, doing: "write") }
+        } else {
+            guard errno == ENOENT else { throw FileError(path: path, doing: "write") }
+            let folder = path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
+            guard unsafe access(folder, W_OK | X_OK) == 0 else { throw FileError(path: path, doing: "write") }
+        }
+    }
+
+    private static func refuseFolder(_ status: stat, _ path: String, doing: String) throws(FileError) {
+        guard status.st_mode & S_IFMT == S_IFDIR else { return }
+        errno = EISDIR
+        throw FileError(path: path, doing: doing)
+    }
+
     /// The lines of a text without their ends; empty lines and those that begin with `#` are left out.
     package static func lines(_ bytes: [UInt8]) -> [String] {
         bytes.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }).map { String(decoding: $0, as: UTF8.self) }.filter { !$0.hasPrefix("#") }

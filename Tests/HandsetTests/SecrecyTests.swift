@@ -114,18 +114,7 @@ import Testing
         }
         for event in station.notes.all { run.note("event", event) }
 
-        // The secrets: passwords, their hashes, and what the answers to challenges held.
-        for (name, password) in Self.passwords {
-            run.secrets.insert(password)
-            for algorithm in [HashAlgorithm.md5, .sha256] {
-                run.secrets.insert(hex(OpenSSLCryptography().hash(algorithm, Array("\(name):example.net:\(password)".utf8))))
-            }
-        }
-        let parameters = Set(
-            registrar.received.all.flatMap { text in text.matches(of: /(?:response|cnonce)="([^"]{4,})"/).map { String($0.1) } })
-        // Two REGISTERs and two INVITEs at least were answered, each with a response, and a cnonce for each account.
-        #expect(parameters.count >= 6)
-        run.secrets.formUnion(parameters)
+        run.secrets = secrets(of: registrar)
         run.secrets.insert(ScriptedRegistrar.foreignSecret)
         #expect(run.texts.count > 500)
         for secret in run.secrets {
@@ -134,5 +123,20 @@ import Testing
         }
         // The trace shows that there was something to hide.
         #expect(traced.all.filter { $0.message.contains("response=\(SecretMask.mask)") }.count >= 4)
+    }
+    /// Passwords, their hashes, and what the answers to challenges held.
+    private func secrets(of registrar: ScriptedRegistrar) -> Set<String> {
+        var secrets: Set<String> = []
+        for (name, password) in Self.passwords {
+            secrets.insert(password)
+            for algorithm in [HashAlgorithm.md5, .sha256] {
+                secrets.insert(hex(OpenSSLCryptography().hash(algorithm, Array("\(name):example.net:\(password)".utf8))))
+            }
+        }
+        let parameters = Set(
+            registrar.received.all.flatMap { text in text.matches(of: /(?:response|cnonce)="([^"]{4,})"/).map { String($0.1) } })
+        // Two REGISTERs and two INVITEs at least were answered, each with a response, and a cnonce for each account.
+        #expect(parameters.count >= 6)
+        return secrets.union(parameters)
     }
 }

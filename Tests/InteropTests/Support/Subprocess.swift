@@ -39,7 +39,18 @@ final class Subprocess: Sendable {
             let data = handle.availableData
             if data.isEmpty { handle.readabilityHandler = nil } else { self?.state.withLock { $0.errors.append(data) } }
         }
-        try process.run()
+        try Self.withSignalsOpen { try process.run() }
+    }
+
+    /// A program inherits the signal mask of the thread that starts it, and the threads of tests block SIGTERM: Kamailio
+    /// would not hear that it is to end, and leave its children behind.
+    private static func withSignalsOpen(_ body: () throws -> Void) rethrows {
+        var none = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        try body()
     }
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }

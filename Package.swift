@@ -42,6 +42,7 @@ var targets: [Target] = [
     target("Vocabulary", "SIP", ["Essentials"]),
     target("Vocabulary", "SDP", ["Essentials"]),
     target("Vocabulary", "RTP", ["Essentials"]),
+    target("Vocabulary", "STUN", ["Crypto", "Essentials"]),
 ]
 
 // Floor 2, machines: events, commands and time in; effects and the next deadline out.
@@ -113,6 +114,7 @@ targets += [
     tests("EssentialsTests", ["Essentials"]),
     tests("SIPTests", ["SIP", "Essentials"]),
     tests("RTPTests", ["RTP", "Essentials"]),
+    tests("STUNTests", ["STUN", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
     tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
@@ -144,7 +146,7 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
         .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
         .executableTarget(
             name: "HandsetFuzz",
-            dependencies: ["CLibFuzzer", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"],
+            dependencies: ["CLibFuzzer", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "STUN", "Crypto", "Essentials"],
             path: "Fuzz/HandsetFuzz", swiftSettings: testing + coverage),
     ]
 }

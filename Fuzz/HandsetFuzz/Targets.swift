@@ -10,6 +10,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "sdp": fuzzSDP,
     "rtp": fuzzRTP,
     "rtcp": fuzzRTCP,
+    "stun": fuzzSTUN,
     "media": fuzzMedia,
     "agent": fuzzAgent,
 ]

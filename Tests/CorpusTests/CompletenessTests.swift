@@ -32,14 +32,14 @@ import Testing
         }.filter { $0.count == columns }
     }
 
-    static let folders = ["rfc4475", "rfc5118", "flows", "digest", "sdp", "rtp"]
+    static let folders = ["rfc4475", "rfc5118", "flows", "digest", "sdp", "rtp", "stun"]
 
     @Test func `every row of the indexes and of the cases stands in the table once, and nothing else does`() throws {
         var indexed: [String] = []
         for folder in Self.folders { indexed += try Fixture.rows("\(folder)/index.tsv").map { "\(folder)/\($0[0])" } }
         indexed += try Fixture.rows("cases/cases.tsv").map { $0[0] }
         let named = try Self.table().map(\.name)
-        #expect(indexed.count == 230)
+        #expect(indexed.count == 235)
         #expect(Set(named) == Set(indexed), "\(Set(named).symmetricDifference(indexed).sorted())")
         #expect(named.count == Set(named).count)
     }

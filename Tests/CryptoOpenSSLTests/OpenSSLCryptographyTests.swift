@@ -33,6 +33,31 @@ import Testing
         }
     }
 
+    /// RFC 2202 §3 (cases 1, 2 and 6) and RFC 4231 §4.3.
+    @Test(arguments: [
+        (HashAlgorithm.sha1, [UInt8](repeating: 0x0b, count: 20), "Hi There", "b617318655057264e28bc0b6fb378c8ef146be00"),
+        (.sha1, Array("Jefe".utf8), "what do ya want for nothing?", "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79"),
+        (
+            .sha1, [UInt8](repeating: 0xaa, count: 80), "Test Using Larger Than Block-Size Key - Hash Key First",
+            "aa4ae5e15272d00e95705637ce8a3b55ed402112"
+        ),
+        (
+            .sha256, Array("Jefe".utf8), "what do ya want for nothing?",
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        ),
+    ]) func `HMAC is that of the standards, and made of two hashes it is the same`(
+        algorithm: HashAlgorithm, key: [UInt8], text: String, expected: String
+    ) {
+        let secret = Secret(utf8: key)
+        #expect(hexadecimal(OpenSSLCryptography().hmac(algorithm, key: secret, Array(text.utf8))) == expected)
+        #expect(hexadecimal(HashesOnly().hmac(algorithm, key: secret, Array(text.utf8))) == expected)
+    }
+
+    /// Has only what the protocol demands, so its HMAC is the one made of hashes.
+    private struct HashesOnly: Cryptography {
+        func hash(_ algorithm: HashAlgorithm, _ bytes: [UInt8]) -> [UInt8] { OpenSSLCryptography().hash(algorithm, bytes) }
+    }
+
     @Test func `random numbers do not repeat`() {
         var random = SecureRandom()
         let numbers = (0..<10_000).map { _ in random.next() }

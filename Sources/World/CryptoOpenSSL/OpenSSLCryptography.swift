@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The hashes of SIP digest authentication (RFC 7616, RFC 8760) by OpenSSL 3.
+// The hashes of SIP digest authentication (RFC 7616, RFC 8760), SHA-1 and HMAC (RFC 2104) by OpenSSL 3.
 
 import COpenSSL
 import Crypto
@@ -23,6 +23,29 @@ public final class OpenSSLCryptography: Cryptography {
         return (0..<algorithm.length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
     }
 
+    /// HMAC by the library; where it refuses the algorithm, random octets of the right length, as for `hash`.
+    public func hmac(_ algorithm: HashAlgorithm, key: Secret, _ bytes: [UInt8]) -> [UInt8] {
+        let name =
+            switch algorithm {
+            case .md5: "MD5"
+            case .sha1: "SHA1"
+            case .sha256: "SHA256"
+            case .sha512_256: "SHA512-256"
+            }
+        var value = [UInt8](repeating: 0, count: algorithm.length)
+        let length = key.reveal { key in
+            unsafe value.withUnsafeMutableBufferPointer { output in
+                var written = 0
+                let result = unsafe EVP_Q_mac(
+                    nil, "HMAC", nil, name, nil, key, key.count, bytes, bytes.count, output.baseAddress, output.count, &written)
+                return unsafe result == nil ? 0 : written
+            }
+        }
+        if length == algorithm.length { return value }
+        var random = SecureRandom()
+        return (0..<algorithm.length).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+    }
+
     /// Whether the library offers the algorithm.
     public func supports(_ algorithm: HashAlgorithm) -> Bool {
         digests.withLock { $0.hash(algorithm, []) != nil }
@@ -33,6 +56,7 @@ public final class OpenSSLCryptography: Cryptography {
 @safe private struct Digests: ~Copyable {
     private var context: OpaquePointer?
     private var md5: OpaquePointer?
+    private var sha1: OpaquePointer?
     private var sha256: OpaquePointer?
     private var sha512_256: OpaquePointer?
 
@@ -41,6 +65,7 @@ public final class OpenSSLCryptography: Cryptography {
     deinit {
         unsafe EVP_MD_CTX_free(context)
         unsafe EVP_MD_free(md5)
+        unsafe EVP_MD_free(sha1)
         unsafe EVP_MD_free(sha256)
         unsafe EVP_MD_free(sha512_256)
     }
@@ -50,6 +75,9 @@ public final class OpenSSLCryptography: Cryptography {
         case .md5:
             if unsafe md5 == nil { unsafe md5 = EVP_MD_fetch(nil, "MD5", nil) }
             return unsafe md5
+        case .sha1:
+            if unsafe sha1 == nil { unsafe sha1 = EVP_MD_fetch(nil, "SHA1", nil) }
+            return unsafe sha1
         case .sha256:
             if unsafe sha256 == nil { unsafe sha256 = EVP_MD_fetch(nil, "SHA256", nil) }
             return unsafe sha256

@@ -2,7 +2,7 @@
 
 import Crypto
 
-/// The three hash functions of digest authentication in plain Swift, so that a simulated world needs no library of the
+/// The hash functions of digest authentication, and SHA-1, in plain Swift, so that a simulated world needs no library of the
 /// system. Slow and not hardened against side channels: for simulations and tests only.
 public struct ReferenceCryptography: Cryptography {
     public init() {}
@@ -10,6 +10,7 @@ public struct ReferenceCryptography: Cryptography {
     public func hash(_ algorithm: HashAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
         switch algorithm {
         case .md5: Self.md5(bytes)
+        case .sha1: Self.sha1(bytes)
         case .sha256: Self.sha256(bytes)
         case .sha512_256: Self.sha512_256(bytes)
         }
@@ -68,6 +69,34 @@ public struct ReferenceCryptography: Cryptography {
     }
 
     // MARK: FIPS 180-4
+
+    static func sha1(_ bytes: [UInt8]) -> [UInt8] {
+        var state: [UInt32] = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476, 0xc3d2_e1f0]
+        let message = padded(bytes, block: 64, lengthOctets: 8, bigEndian: true)
+        func rotate(_ value: UInt32, _ count: UInt32) -> UInt32 { value << count | value >> (32 - count) }
+        for start in stride(from: 0, to: message.count, by: 64) {
+            var words = (0..<16).map { word in
+                (0..<4).reduce(UInt32(0)) { $0 << 8 | UInt32(message[start + word * 4 + $1]) }
+            }
+            for index in 16..<80 {
+                words.append(rotate(words[index - 3] ^ words[index - 8] ^ words[index - 14] ^ words[index - 16], 1))
+            }
+            var v = state
+            for index in 0..<80 {
+                let (mix, constant): (UInt32, UInt32) =
+                    switch index / 20 {
+                    case 0: ((v[1] & v[2]) | (~v[1] & v[3]), 0x5a82_7999)
+                    case 1: (v[1] ^ v[2] ^ v[3], 0x6ed9_eba1)
+                    case 2: ((v[1] & v[2]) | (v[1] & v[3]) | (v[2] & v[3]), 0x8f1b_bcdc)
+                    default: (v[1] ^ v[2] ^ v[3], 0xca62_c1d6)
+                    }
+                let sum = rotate(v[0], 5) &+ mix &+ v[4] &+ constant &+ words[index]
+                v = [sum, v[0], rotate(v[1], 30), v[2], v[3]]
+            }
+            for index in 0..<5 { state[index] = state[index] &+ v[index] }
+        }
+        return state.flatMap { word in (0..<4).reversed().map { UInt8(truncatingIfNeeded: word >> (8 * UInt32($0))) } }
+    }
 
     /// The fractions of the cube roots of the first 80 primes; SHA-256 uses the upper halves of the first 64.
     private static let cubeRoots: [UInt64] = [

@@ -50,6 +50,7 @@ targets += [
     target(
         "Machines", "SIPAgent", ["SIP", "Crypto", "Essentials"],
         folders: ["Transport", "Transactions", "Authentication", "Location", "Dialogs", "Registration", "Invite", "UserAgent"]),
+    target("Machines", "WebSocket", ["Crypto", "Essentials"]),
     target("Machines", "Media", ["RTP", "Essentials"]),
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
     target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"]),
@@ -115,6 +116,7 @@ targets += [
     tests("SIPTests", ["SIP", "Essentials"]),
     tests("RTPTests", ["RTP", "Essentials"]),
     tests("STUNTests", ["STUN", "CryptoOpenSSL", "Crypto", "Essentials"]),
+    tests("WebSocketTests", ["WebSocket", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
     tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
@@ -146,7 +148,9 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
         .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
         .executableTarget(
             name: "HandsetFuzz",
-            dependencies: ["CLibFuzzer", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "STUN", "Crypto", "Essentials"],
+            dependencies: [
+                "CLibFuzzer", "PhoneCore", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN", "Crypto", "Essentials",
+            ],
             path: "Fuzz/HandsetFuzz", swiftSettings: testing + coverage),
     ]
 }

@@ -11,6 +11,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "rtp": fuzzRTP,
     "rtcp": fuzzRTCP,
     "stun": fuzzSTUN,
+    "websocket": fuzzWebSocket,
     "media": fuzzMedia,
     "agent": fuzzAgent,
 ]

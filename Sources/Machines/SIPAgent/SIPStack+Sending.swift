@@ -95,6 +95,12 @@ extension SIPStack {
         }
     }
 
+    /// Takes no more trouble with a request: it is not repeated any more. A late response still comes, and the end too.
+    public func abandon(_ id: TransactionID) {
+        guard let transaction = transactions[id], transaction.machine.isClient else { return }
+        transactions.applyTimers(TransactionStep(retransmission: .cancel), to: transaction, now: .zero)
+    }
+
     /// Answers a request. The stack completes the topmost Via (`received`, `rport`); a 2xx to an INVITE may be given again.
     /// Gives what was sent, for `respond(_:_:now:)` with a `SIPMessage`; nil if the transaction is over or takes no such response.
     @discardableResult

@@ -104,6 +104,17 @@ public final class SIPStack {
         transport.close(flow)
     }
 
+    /// Closes every connection that we opened: the network changed, or the machine slept.
+    public func closeOpenedConnections() {
+        for flow in transport.openedConnections() { transport.close(flow) }
+    }
+
+    /// Puts every timer off by `interval`: time that passed without anybody being able to act does not count.
+    public func postpone(by interval: Interval) {
+        transactions.timers.postpone(by: interval)
+        flowTimers.postpone(by: interval)
+    }
+
     // MARK: For tests and simulations
 
     /// Timers that wait, of transactions and connections.

@@ -87,4 +87,5 @@ extension HeaderName {
     public static let securityVerify = HeaderName(id: .securityVerify)
     public static let userToUser = HeaderName(id: .userToUser)
     public static let contentID = HeaderName(id: .contentID)
+    public static let featureCaps = HeaderName(id: .featureCaps)
 }

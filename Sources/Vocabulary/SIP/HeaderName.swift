@@ -15,7 +15,7 @@ package enum HeaderID: UInt8, CaseIterable, Sendable {
     case identity, identityInfo, acceptContact, rejectContact, requestDisposition, sipETag, sipIfMatch
     case infoPackage, recvInfo, flowTimer, geolocation, joinHeader, referSub, targetDialog
     case pAccessNetworkInfo, pAssociatedURI, pCalledPartyID, resourcePriority
-    case securityClient, securityServer, securityVerify, userToUser, contentID
+    case securityClient, securityServer, securityVerify, userToUser, contentID, featureCaps
 }
 
 /// One row of the table of known names.
@@ -78,7 +78,7 @@ struct KnownHeader: Sendable {
         .init(.resourcePriority, "Resource-Priority", list: true),
         .init(.securityClient, "Security-Client", list: true), .init(.securityServer, "Security-Server", list: true),
         .init(.securityVerify, "Security-Verify", list: true), .init(.userToUser, "User-to-User", list: true),
-        .init(.contentID, "Content-ID"),
+        .init(.contentID, "Content-ID"), .init(.featureCaps, "Feature-Caps", list: true),
     ]
 }
 

@@ -149,11 +149,14 @@ public struct DigestClient {
 
     /// The fields that answer the challenges of `response` (401 or 407): one for each realm that is ours, by its
     /// topmost supported challenge (RFC 8760 §2.4). They replace all such fields of the request.
+    ///
+    /// - Parameter isOurs: whether a realm is the account's own; others are left unanswered, whatever stands beside them.
     public mutating func authorize(
-        _ response: SIPMessage, for request: DigestRequest, attempt: inout DigestAttempt
+        _ response: SIPMessage, for request: DigestRequest, attempt: inout DigestAttempt,
+        isOurs: (String) -> Bool = { _ in true }
     ) throws(DigestFailure) -> [(name: HeaderName, value: String)] {
         counters.increment(.challenges)
-        let chosen = try choose(response)
+        let chosen = try choose(response, isOurs)
         guard attempt.rounds < limits.rounds else {
             counters.increment(.tooManyRounds)
             throw .tooManyRounds
@@ -179,7 +182,7 @@ public struct DigestClient {
     }
 
     /// The topmost supported challenge of each of our realms.
-    private mutating func choose(_ response: SIPMessage) throws(DigestFailure) -> [Choice] {
+    private mutating func choose(_ response: SIPMessage, _ isOurs: (String) -> Bool) throws(DigestFailure) -> [Choice] {
         let challenges = DigestChallenge.all(in: response, limit: limits.challenges)
         var chosen: [Choice] = []
         var failure = DigestFailure.noChallenge
@@ -194,7 +197,7 @@ public struct DigestClient {
             if chosen.contains(where: { $0.challenge.realm == challenge.realm && $0.challenge.isProxy == challenge.isProxy }) {
                 continue
             }
-            guard let credential = credential(for: challenge.realm) else {
+            guard isOurs(challenge.realm), let credential = credential(for: challenge.realm) else {
                 counters.increment(.foreignRealm)
                 if case .noChallenge = failure { failure = .noCredentials(realm: challenge.realm) }
                 continue

@@ -189,7 +189,7 @@ extension UserAgent {
         let account = request.account.flatMap { accounts[$0] }
         request.requestURI = uri
         request.nextHop = uri
-        if let account, account.configuration.proxy != nil || uri.sip == nil { request.nextHop = .sip(account.serverURI) }
+        if let account, let hop = account.firstHop ?? (uri.sip == nil ? account.serverURI : nil) { request.nextHop = .sip(hop) }
         request.sequence &+= 1
         request.message.setRequestURI(uri)
         request.message.set(.cseq, "\(request.sequence) INVITE")

@@ -17,9 +17,8 @@ extension UserAgent {
         }
         let account = account(for: request, source: source)
         let isTrusted = isServer(source)
-        if !isTrusted, (account?.configuration.directCalls ?? configuration.directCalls) == .refuse {
-            counters.increment(.directCallRefused)
-            refuse(request, transaction, 403, now: now)
+        if !isTrusted, directCalls(account) == .refuse {
+            refuseDirectCall(request, transaction, source, now: now)
             return
         }
         let key = source.remote.ip.unmapped
@@ -49,6 +48,15 @@ extension UserAgent {
         let limit = request.expires.map { min(.seconds(Int64($0)), configuration.ringLimit) } ?? configuration.ringLimit
         timers.arm(.ringLimit(id), at: now + limit)
         emit(.incoming(id, IncomingInvite(account: account?.id, message: request, source: source)))
+    }
+
+    /// An INVITE that did not come from the account's server does not ring. The user hears of it, but not of each one:
+    /// whoever tries numbers on the network sends hundreds.
+    private func refuseDirectCall(_ request: SIPMessage, _ transaction: TransactionID, _ source: MessageSource, now: MonotonicTime) {
+        counters.increment(.directCallRefused)
+        refuse(request, transaction, 403, now: now)
+        guard directCallWarnings.admits(now) else { return }
+        emit(.warning(Causes.directCallRefused(request, source, refused: counters[.directCallRefused])))
     }
 
     /// Tells the caller that the user is being alerted: 180, or another provisional status from 101 to 199.
@@ -101,7 +109,7 @@ extension UserAgent {
         response.copy(.recordRoute, of: request)
         if let source = session.dialog?.source {
             let account = session.account.flatMap { accounts[$0] }
-            response.add(.contact, "<\(contactURI(account: account, source: source))>")
+            response.add(.contact, "<\(dialogContact(account, contactURI(account: account, source: source)))>")
         }
         if status >= 200 { response.add(.allow, Self.allowedMethods) }
         return response

@@ -60,12 +60,12 @@ extension UserAgent {
         switch target {
         case .sip(let uri):
             guard let account else { return target }
-            if account.configuration.proxy != nil { return .sip(account.serverURI) }
+            if let hop = account.firstHop { return .sip(hop) }
             let home = account.configuration.addressOfRecord
             return uri.host == home.host && uri.port == home.port ? .sip(account.serverURI) : target
         case .tel:
             guard let account else { throw AgentError(.unusableTarget, "a tel: URI needs an account that carries it") }
-            return .sip(account.serverURI)
+            return .sip(account.firstHop ?? account.serverURI)
         case .other(let scheme, _):
             throw AgentError(.unusableTarget, "the scheme \(scheme) cannot be called")
         }
@@ -88,7 +88,7 @@ extension UserAgent {
         local.tag = random.token(10)
         let sequence = UInt32(random.integer(in: 1...30_000))
         var message = MessageBuilder(request: .invite, uri: requestURI)
-        if let proxy = account?.configuration.proxy { message.add(.route, Self.route(proxy)) }
+        if let account { for route in preloadedRoutes(account) { message.add(.route, route) } }
         message.add(.maxForwards, "70")
         message.add(.from, local.description)
         message.add(.to, NameAddress(uri: requestURI).description)
@@ -97,11 +97,12 @@ extension UserAgent {
         message.add(.allow, Self.allowedMethods)
         for (name, value) in headers { message.add(name, value) }
         // Without an offer of ours a reliable provisional response would bring one, to be answered in its PRACK.
+        let gruuTag = account?.gruu == nil ? "" : ", gruu"
         if let offer {
-            message.add(.supported, Self.reliableTag + ", " + Self.timerTag)
+            message.add(.supported, Self.reliableTag + ", " + Self.timerTag + gruuTag)
             message.setBody(offer, type: "application/sdp")
         } else {
-            message.add(.supported, Self.timerTag)
+            message.add(.supported, Self.timerTag + gruuTag)
         }
         let request = ClientRequest(
             .invite(id), account: account?.id, method: .invite, message: message, sequence: sequence, nextHop: nextHop,

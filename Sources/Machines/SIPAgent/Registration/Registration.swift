@@ -58,9 +58,12 @@ struct Registration {
         }
     }
 
-    /// How long after a grant of `seconds` to refresh: early enough for a time-out and one more try (B-025).
-    static func refreshDelay(granted seconds: Int) -> Interval {
-        let half = Interval.seconds(Int64(clamping: seconds)) / 2
-        return max(half, .seconds(Int64(clamping: seconds)) - .seconds(60))
+    /// How long after a grant of `seconds` to refresh: early enough for a time-out and one more try (B-025), and `margin`
+    /// seconds before the end if the network asks for that (RFC 8599 §5.5).
+    static func refreshDelay(granted seconds: Int, margin: Int? = nil) -> Interval {
+        let whole = Interval.seconds(Int64(clamping: seconds))
+        let delay = max(whole / 2, whole - .seconds(60))
+        guard let margin, margin < seconds else { return delay }
+        return min(delay, whole - .seconds(Int64(clamping: margin)))
     }
 }

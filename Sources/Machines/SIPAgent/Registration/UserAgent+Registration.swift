@@ -14,7 +14,9 @@ extension UserAgent {
             return
         }
         account.registration.failures = 0
-        sendRegister(account, now: now)
+        account.pushIsRefused = false
+        account.wasToldOfPush = false
+        sendRegister(account, .asked, now: now)
         pump(now)
     }
 
@@ -33,8 +35,12 @@ extension UserAgent {
         pump(now)
     }
 
-    func sendRegister(_ account: Account, now: MonotonicTime) {
-        if case .registered = account.registration.state {} else { emit(.registration(account.id, .registering)) }
+    func sendRegister(_ account: Account, _ trigger: RegistrationTrigger, now: MonotonicTime) {
+        account.detail.trigger = trigger
+        switch account.registration.state {
+        case .registered, .registering: break
+        case .idle, .waiting, .refused, .unregistering: emit(.registration(account.id, .registering))
+        }
         account.registration.state = .registering
         send(account, expires: account.registration.expires, now: now)
     }
@@ -63,6 +69,7 @@ extension UserAgent {
         message.add(.callID, account.registration.callID)
         message.add(.cseq, "\(sequence) REGISTER")
         message.add(.allow, Self.allowedMethods)
+        message.add(.supported, registerOptions(account))
         message.add(.expires, "\(expires)")
         let request = ClientRequest(
             .register(account.id), account: account.id, method: .register, message: message, sequence: sequence,
@@ -70,6 +77,8 @@ extension UserAgent {
             requestURI: URI.sip(requestURI).asRequestURI)
         request.mayChangeTarget = true
         account.registration.request = request
+        let limit = expires > 0 ? configuration.registrationLimit : configuration.unregistrationLimit
+        timers.arm(.registrationLimit(account.id), at: now + limit)
         start(request, now: now)
     }
 
@@ -77,6 +86,7 @@ extension UserAgent {
     func addBindings(to message: inout MessageBuilder, _ contact: SIPURI, expires: Int, account: Account?) {
         message.removeAll(.contact)
         var own = NameAddress(uri: .sip(contact))
+        if let account { describeBinding(&own, account) }
         own.parameters.set("expires", "\(expires)")
         message.add(.contact, own.description)
         guard let account else { return }
@@ -93,6 +103,7 @@ extension UserAgent {
     func handleRegisterOutcome(_ outcome: RequestOutcome, _ request: ClientRequest, _ id: AccountID, now: MonotonicTime) {
         guard let account = accounts[id], account.registration.request === request else { return }
         account.registration.request = nil
+        timers.cancel(.registrationLimit(id))
         let wanted = account.registration.wanted
         account.registration.wanted = nil
         if account.registration.state == .unregistering {
@@ -116,6 +127,7 @@ extension UserAgent {
         account.registration.state = .idle
         account.registration.contact = nil
         account.registration.outdatedContact = nil
+        account.detail = RegistrationDetail()
         emit(.registration(account.id, .unregistered))
         forgetIfRemoved(account)
     }
@@ -127,17 +139,18 @@ extension UserAgent {
         switch status {
         case 200..<300:
             account.flow = source.transport.isReliable ? source.flow : nil
-            registered(response, account, now: now)
+            registered(response, source, account, now: now)
         case 423:
             // §10.2.8: ask again for at least Min-Expires (B-024).
             let minimum = response.first(.minExpires).flatMap { Int($0.trimmedASCII) } ?? 0
             account.registration.intervalRounds += 1
             if minimum > account.registration.expires, minimum <= Int(UInt32.max), account.registration.intervalRounds <= 2 {
                 account.registration.expires = minimum
-                sendRegister(account, now: now)
+                sendRegister(account, account.detail.trigger, now: now)
             } else {
                 refuse(account, Causes.registrationRefused(response, request.challengeFailure))
             }
+        case 555 where registerWithoutPush(response, account, now: now): break
         case 408, 429, 480, 500..<600:
             retryLater(account, Causes.registrationUnavailable(response), after: response.retryAfter, now: now)
         default:
@@ -179,21 +192,24 @@ extension UserAgent {
         return longest - .seconds(longest.seconds / 2 * random.fraction())
     }
 
-    private func registered(_ response: SIPMessage, _ account: Account, now: MonotonicTime) {
+    private func registered(_ response: SIPMessage, _ source: MessageSource, _ account: Account, now: MonotonicTime) {
         account.registration.intervalRounds = 0
         account.registration.outdatedContact = nil
-        let granted = grantedTime(response, account)
+        let own = ownBinding(response, account)
+        let granted = grantedTime(response, own, account)
         guard granted > 0 else {
             retryLater(account, Causes.bindingRefused(response), after: nil, now: now)
             return
         }
         account.registration.failures = 0
+        takeGrant(response, source, own: own, account)
         let until = now + .seconds(Int64(granted))
         account.registration.state = .registered(until: until)
         if rewriteContact(response, account) {
-            sendRegister(account, now: now)
+            sendRegister(account, .addressChanged, now: now)
         } else {
-            timers.arm(.registration(account.id), at: now + Registration.refreshDelay(granted: granted))
+            let delay = Registration.refreshDelay(granted: granted, margin: account.detail.pushRefresh)
+            timers.arm(.registration(account.id), at: now + delay)
         }
         emit(
             .registration(
@@ -201,19 +217,20 @@ extension UserAgent {
                 .registered(until: until, expires: granted, status: response.statusCode, reason: response.reasonPhrase)))
     }
 
-    /// The time granted to our binding, found by user, host and port among all Contacts (§10.2.4, B-001…B-003, B-025); a
-    /// registrar that does not name it is taken by its Expires field, else at our word.
-    private func grantedTime(_ response: SIPMessage, _ account: Account) -> Int {
-        let asked = account.registration.expires
-        let general = response.expires.map { Int($0) } ?? asked
-        guard let own = account.registration.contact else { return general }
-        for contact in response.contacts {
-            guard let uri = contact.uri.sip, Self.isBinding(uri, own) else { continue }
-            guard let text = contact.parameters.value("expires") else { return general }
-            return UInt32(text.trimmedASCII).map { Int($0) } ?? general
-        }
-        counters.increment(.bindingMissing)
-        return general
+    /// Our binding, found by user, host and port among all Contacts (§10.2.4, B-001…B-003).
+    private func ownBinding(_ response: SIPMessage, _ account: Account) -> NameAddress? {
+        guard let own = account.registration.contact else { return nil }
+        let found = response.contacts.first { $0.uri.sip.map { Self.isBinding($0, own) } ?? false }
+        if found == nil { counters.increment(.bindingMissing) }
+        return found
+    }
+
+    /// The time granted to our binding (B-025); a registrar that does not name it is taken by its Expires field, else at
+    /// our word.
+    private func grantedTime(_ response: SIPMessage, _ own: NameAddress?, _ account: Account) -> Int {
+        let general = response.expires.map { Int($0) } ?? account.registration.expires
+        guard let text = own?.parameters.value("expires") else { return general }
+        return UInt32(text.trimmedASCII).map { Int($0) } ?? general
     }
 
     /// The same user, host and port; a registrar may leave the default port out.
@@ -251,12 +268,16 @@ extension UserAgent {
         counters.increment(.registrationFlowLost)
         let policy = account.configuration.retryPolicy
         guard policy.initial > .zero else { return }
+        account.lostFlow = true
         timers.arm(.registration(id), at: now + backOff(policy, failures: 0))
     }
 
     func registrationDue(_ id: AccountID, now: MonotonicTime) {
         guard let account = accounts[id], account.registration.request == nil else { return }
-        sendRegister(account, now: now)
+        var trigger = RegistrationTrigger.due
+        if case .waiting = account.registration.state { trigger = .retry }
+        sendRegister(account, account.lostFlow ? .connectionLost : trigger, now: now)
+        account.lostFlow = false
     }
 }
 

@@ -79,6 +79,12 @@ package struct DeadlineQueue<Payload> {
         return earliest.payload
     }
 
+    /// Moves every deadline that `moves` says later by `interval`.
+    package mutating func postpone(by interval: Interval, where moves: (Payload) -> Bool = { _ in true }) {
+        for index in heap.indices where moves(heap[index].payload) { heap[index].deadline = heap[index].deadline + interval }
+        for parent in stride(from: heap.count / 2 - 1, through: 0, by: -1) { siftDown(parent) }
+    }
+
     private mutating func removeEntry(at position: Int) {
         let slot = heap[position].slot
         slots[Int(slot)].position = -1

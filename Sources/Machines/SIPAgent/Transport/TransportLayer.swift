@@ -41,6 +41,11 @@ final class TransportLayer {
     /// Sockets and listeners of a transport, in the order in which they came up.
     func listening(for transport: TransportProtocol) -> [Flow] { listening.filter { $0.transport == transport } }
 
+    /// Connections that we opened, in the order of their opening.
+    func openedConnections() -> [Flow] {
+        flows.values.filter { $0.isConnection && $0.id.rawValue.isMultiple(of: 2) }.sorted { $0.id < $1.id }
+    }
+
     // MARK: What the world tells
 
     func opened(_ id: FlowID, _ transport: TransportProtocol, local: SocketAddress) {

@@ -5,22 +5,36 @@ import SIP
 
 /// One account at work.
 final class Account {
+    /// An address of the account's own server, as it was located.
+    private struct Server: Equatable {
+        var transport: TransportProtocol
+        var address: SocketAddress
+    }
+
     let id: AccountID
     let configuration: AccountConfiguration
     var registration: Registration
+    /// What the registrar told, and why it was asked.
+    var detail = RegistrationDetail()
     /// Answers the challenges of this account's server.
     var digest: DigestClient
     /// Every address that the account's own server was located at: calls from there are trusted, challenges from there
     /// are answered.
-    private(set) var serverAddresses: [SocketAddress] = []
+    private var servers: [Server] = []
     /// The connection over which the account is registered; nil: a datagram socket.
     var flow: FlowID?
     /// Realms under which the server challenged us out of dialogs; in dialogs no other is answered (V-027).
     private(set) var realms: [String] = []
     /// Our address as the server sees it, if that is not our own (RFC 3581).
     var publicAddress: SocketAddress?
+    /// The connection of the registration was lost, and the next REGISTER is for that.
+    var lostFlow = false
     /// Whether the next different address may be taken up; false until a response confirms the last one (B-026).
     var mayRewriteContact = true
+    /// The server answered 555 to our push parameters: they stay out until the user registers again.
+    var pushIsRefused = false
+    /// The user knows whether the network offers our push service.
+    var wasToldOfPush = false
     /// `removeAccount` was called.
     var isRemoved = false
 
@@ -34,8 +48,11 @@ final class Account {
         registration = Registration(expires: configuration.expires, random: random)
     }
 
-    /// Where the account's requests go: the proxy, else the registrar, else the domain.
+    /// Where the account's REGISTER goes: the proxy, else the registrar, else the domain.
     var serverURI: SIPURI { configuration.proxy ?? configuration.registrar ?? domainURI }
+
+    /// Where every request outside dialogs goes first; nil: where its own URI leads.
+    var firstHop: SIPURI? { configuration.proxy ?? detail.serviceRoute.first?.uri.sip }
 
     /// The domain of the address of record as a URI.
     var domainURI: SIPURI {
@@ -56,20 +73,66 @@ final class Account {
         return identity
     }
 
-    /// Whether this is the account's own server. A host is told by its address; on loopback, where many programs share
-    /// one, by the port too, except that a connection may come from any port.
-    func isServer(_ address: SocketAddress, _ transport: TransportProtocol) -> Bool {
-        let ip = address.ip.unmapped
-        return serverAddresses.contains {
-            $0.ip == ip && ($0.port == address.port || transport.isReliable || !ip.isLoopback)
+    /// Whether a GRUU is asked for.
+    var wantsGRUU: Bool { configuration.gruu != .off && configuration.instance != nil }
+
+    /// The GRUU that stands in our Contacts; nil: none.
+    var gruu: SIPURI? {
+        switch configuration.gruu {
+        case .off: nil
+        case .public: detail.publicGRUU
+        case .temporary: detail.temporaryGRUU
         }
     }
 
-    func remember(server address: SocketAddress) {
-        let address = SocketAddress(address.ip.unmapped, address.port)
-        guard !serverAddresses.contains(address) else { return }
-        if serverAddresses.count >= Self.memory { serverAddresses.removeFirst() }
-        serverAddresses.append(address)
+    /// The push parameters that are told.
+    var push: PushParameters? { pushIsRefused ? nil : configuration.push }
+
+    // MARK: Its own server
+
+    /// Whether a message came from the account's own server: over the connection of the registration, or from an address
+    /// of the server.
+    func isServer(_ source: MessageSource) -> Bool {
+        if source.transport.isReliable, source.flow == flow { return true }
+        // A connection may come from any port.
+        return isServer(source.remote, source.transport, anyPort: source.transport.isReliable)
+    }
+
+    /// Whether a request to that address goes to the account's own server.
+    func isServer(_ target: SignallingTarget) -> Bool { isServer(target.address, target.transport, anyPort: false) }
+
+    /// A host is told by its address; on loopback, where many programs share one, by the port too. Anybody can forge the
+    /// source of a datagram, so datagrams count only where the server is spoken to by datagrams, and what is not
+    /// encrypted only where not all that leads to the server is.
+    private func isServer(_ address: SocketAddress, _ transport: TransportProtocol, anyPort: Bool) -> Bool {
+        let ip = address.ip.unmapped
+        var isKnown = false
+        var isSecured = true
+        for server in servers {
+            isSecured = isSecured && server.transport.isSecure
+            if server.address.ip == ip, server.address.port == address.port || anyPort || !ip.isLoopback,
+                transport.isReliable || server.transport == .udp
+            {
+                isKnown = true
+            }
+        }
+        return isKnown && (transport.isSecure || !isSecured)
+    }
+
+    func remember(server target: SignallingTarget) {
+        let server = Server(
+            transport: target.transport, address: SocketAddress(target.address.ip.unmapped, target.address.port))
+        guard !servers.contains(server) else { return }
+        if servers.count >= Self.memory { servers.removeFirst() }
+        servers.append(server)
+    }
+
+    /// Whether a next hop is the account's own server by its configuration, or by the registrar's word.
+    func isOwnServer(_ hop: SIPURI) -> Bool {
+        let known = [configuration.proxy, configuration.registrar, domainURI, detail.serviceRoute.first?.uri.sip]
+        return known.contains { uri in
+            uri.map { $0.host == hop.host && $0.port == hop.port && $0.parameters["maddr"] == hop.parameters["maddr"] } ?? false
+        }
     }
 
     func remember(realm: String) {

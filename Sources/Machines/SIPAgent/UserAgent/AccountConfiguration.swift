@@ -52,6 +52,15 @@ public struct AccountConfiguration: Sendable {
     /// Where bare telephone numbers are called, if that is not the domain of the address of record: a gateway to the
     /// telephone network. nil: the account's domain.
     public var gatewayDomain: Host?
+    /// This device, the same at every start, as a URN without brackets: `urn:uuid:00000000-0000-1000-8000-000A95A0E128`
+    /// (RFC 5626 §4.1). GRUU needs it; nil: no name is told.
+    public var instance: String?
+    /// Whether a GRUU is asked for, and which one stands in the Contact of calls (RFC 5627). Needs `instance`.
+    public var gruu = GRUUUse.off
+    /// How the server can wake this phone by a push (RFC 8599); nil: it cannot.
+    public var push: PushParameters?
+    /// Whether the registrar's Service-Route (RFC 3608) is followed.
+    public var followsServiceRoute = true
 
     public init(
         addressOfRecord: SIPURI, displayName: String? = nil, registrar: SIPURI? = nil, proxy: SIPURI? = nil,

@@ -17,5 +17,7 @@ public enum AgentCounter: Int, CounterName {
     case sessionIntervalRaised, sessionIntervalShort, sessionRefreshDue, sessionExpired
     case redirectionFollowed, redirectionLoop, redirectionLimit, redirectionUnusable
     case strayResponse, registrationFlowLost
+    case registrationLimitReached, registrationsRefreshed, clockJumps
+    case serviceRouteIgnored, gruuMissing, pushRefused
     case ringLimitReached
 }

@@ -16,6 +16,8 @@ enum AgentTimer: Hashable, Sendable {
     case ringLimit(SessionID)
     /// Refresh or retry of a registration.
     case registration(AccountID)
+    /// A REGISTER took too long.
+    case registrationLimit(AccountID)
     case shutDown
 }
 
@@ -45,6 +47,16 @@ struct AgentTimers {
     }
 
     func isArmed(_ timer: AgentTimer) -> Bool { handles[timer] != nil }
+
+    /// Puts off by `interval` what waits for others to act: while we slept nobody could.
+    mutating func postpone(by interval: Interval) {
+        queue.postpone(by: interval) { timer in
+            switch timer {
+            case .repeatSuccess, .awaitACK, .reinvite, .registrationLimit, .shutDown: true
+            case .session, .ringLimit, .registration: false
+            }
+        }
+    }
 
     /// Takes the earliest timer that is due at `now`.
     mutating func popDue(_ now: MonotonicTime) -> AgentTimer? {

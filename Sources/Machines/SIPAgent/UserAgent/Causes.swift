@@ -31,6 +31,17 @@ enum Causes {
         Cause("call.cancelled", "The caller gave up before the call was answered.", status: 487, evidence: reasonHeader(cancel))
     }
 
+    /// A call that did not come from the account's server.
+    static func directCallRefused(_ invite: SIPMessage, _ source: MessageSource, refused: UInt64) -> Cause {
+        Cause(
+            "call.refused.direct", "A call that did not come from the account's server was refused; --direct accept would let it ring.",
+            status: 403,
+            evidence: [
+                .init("source", "\(source.transport.rawValue) \(source.remote)"), .init("from", printable("\(invite.from.uri)")),
+                .init("refused", "\(refused)"),
+            ])
+    }
+
     /// A final answer to our INVITE other than 2xx.
     static func refusal(_ response: SIPMessage, _ redirection: Redirection? = nil) -> Cause {
         let (code, sentence) = refusalText(response.statusCode)
@@ -125,9 +136,30 @@ enum Causes {
             evidence: evidence(response))
     }
 
+    static func pushRefused(_ response: SIPMessage) -> Cause {
+        Cause(
+            "registration.push-refused",
+            "The server does not support this phone's push service; the phone is registered without it and cannot be woken.",
+            status: response.statusCode, evidence: evidence(response))
+    }
+
+    static func pushNotOffered(_ services: [String]) -> Cause {
+        Cause(
+            "registration.push-not-offered", "The network does not say that it can wake this phone by push.",
+            evidence: services.map { .init("offered", printable($0)) })
+    }
+
     static func registrationFailure(_ failure: RequestFailure) -> Cause {
         switch failure {
         case .timedOut: Cause("registration.no-response", "The server did not respond.", status: 408)
+        case .transport(.unreachable):
+            Cause(
+                "registration.no-network", "This phone has no network connection that leads to the server.", status: 503,
+                evidence: [.init("network", FlowFailure.unreachable.text)])
+        case .transport(.refused):
+            Cause(
+                "registration.nothing-listens", "The server's address was reached, but no SIP server runs there.", status: 503,
+                evidence: [.init("network", FlowFailure.refused.text)])
         case .transport(let flow):
             Cause(
                 "registration.unreachable", "The server cannot be reached over the network.", status: 503,

@@ -44,7 +44,7 @@ extension UserAgent {
         guard all.count > 1 else { return all.first }
         let called = request.requestURI.sip?.user
         let to = request.to.uri.sip
-        let fromServer = all.filter { $0.isServer(source.remote, source.transport) }
+        let fromServer = all.filter { $0.isServer(source) }
         let candidates = fromServer.isEmpty ? all : fromServer
         return candidates.first {
             $0.contactUser == called && to?.user == called && to?.host == $0.configuration.addressOfRecord.host
@@ -55,7 +55,15 @@ extension UserAgent {
 
     /// Whether a message came from an account's own server.
     func isServer(_ source: MessageSource) -> Bool {
-        accountOrder.contains { accounts[$0]?.isServer(source.remote, source.transport) ?? false }
+        accountOrder.contains { accounts[$0]?.isServer(source) ?? false }
+    }
+
+    /// Whether an INVITE may come from anybody: as its account says; one that fits none of the accounts is as strange as
+    /// any, so the strictest account decides.
+    func directCalls(_ account: Account?) -> DirectCalls {
+        if let account { return account.configuration.directCalls }
+        let isRefused = accountOrder.contains { accounts[$0]?.configuration.directCalls == .refuse }
+        return isRefused ? .refuse : configuration.directCalls
     }
 
     // MARK: Addresses of our own
@@ -63,7 +71,7 @@ extension UserAgent {
     /// Our Contact towards `target` (RFC 3261 §8.1.1.8); nil: no flow leads there.
     func contactURI(account: Account?, target: SignallingTarget) -> SIPURI? {
         let own = stack.localAddress(for: target)
-        let isServer = account?.isServer(target.address, target.transport) ?? false
+        let isServer = account?.isServer(target) ?? false
         let address = target.transport == .udp && isServer ? account?.publicAddress ?? own : own
         return address.map { contactURI(account: account, transport: target.transport, address: $0) }
     }
@@ -71,7 +79,7 @@ extension UserAgent {
     /// Our Contact in a response to what came from `source`.
     func contactURI(account: Account?, source: MessageSource) -> SIPURI {
         var address = source.local
-        if source.transport == .udp, let account, account.isServer(source.remote, .udp), let rewritten = account.publicAddress {
+        if source.transport == .udp, let account, account.isServer(source), let rewritten = account.publicAddress {
             address = rewritten
         } else {
             let target = SignallingTarget(transport: source.transport, address: source.remote, name: nil, flow: source.flow)

@@ -12,7 +12,7 @@ extension UserAgent {
     /// proxies consume, for anyone else none.
     func addKnownCredentials(to request: ClientRequest) {
         guard let account = request.account.flatMap({ accounts[$0] }),
-            request.targets.allSatisfy({ account.isServer($0.address, $0.transport) })
+            request.targets.allSatisfy({ account.isServer($0) })
         else { return }
         let isRegister = request.method == .register
         let fields = account.digest.preemptive(for: digestRequest(request), attempt: &request.attempt)
@@ -26,7 +26,7 @@ extension UserAgent {
     /// not to be answered, and `request.challengeFailure` says why.
     func answerChallenge(_ response: SIPMessage, _ request: ClientRequest, now: MonotonicTime) -> Bool {
         guard let account = request.account.flatMap({ accounts[$0] }), let target = request.target,
-            account.isServer(target.address, target.transport), isOwnRealm(response, request, account)
+            account.isServer(target), isOwnRealm(response, request, account)
         else {
             counters.increment(.challengeIgnored)
             return false
@@ -39,16 +39,17 @@ extension UserAgent {
         request.challengeRounds += 1
         let fields: [(name: HeaderName, value: String)]
         do {
-            fields = try account.digest.authorize(response, for: digestRequest(request), attempt: &request.attempt)
+            let mayLearn = mayLearnRealms(request)
+            fields = try account.digest.authorize(
+                response, for: digestRequest(request), attempt: &request.attempt
+            ) { mayLearn || isKnown($0, account) }
         } catch {
             counters.increment(.challengeIgnored)
             request.challengeFailure = error
             return false
         }
         setCredentials(fields, on: request)
-        for challenge in DigestChallenge.all(in: response, limit: 16) where mayLearnRealms(request) {
-            account.remember(realm: challenge.realm)
-        }
+        for answer in request.attempt.answers where mayLearnRealms(request) { account.remember(realm: answer.realm) }
         raiseSequence(request)
         return transmit(request, to: target, now: now)
     }
@@ -64,12 +65,13 @@ extension UserAgent {
         for (name, value) in fields { request.message.add(name, value) }
     }
 
-    /// Requests outside dialogs go to the account's own server, so what it asks under is its realm. The first one for
-    /// any; later ones only where a realm is not known yet and the request is the registrar's own.
+    /// REGISTER goes to the account's own server and no further, so what it asks under is its realm. An INVITE goes on to
+    /// a callee who may challenge too: its realm is learned only while none is known, and not once somebody was reached.
     private func mayLearnRealms(_ request: ClientRequest) -> Bool {
         switch request.purpose {
         case .register: true
-        case .invite: request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
+        case .invite(let id):
+            (request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false) && (sessions[id]?.earlyDialogs.isEmpty ?? false)
         case .reinvite, .bye, .info, .prack, .abandonFork: false
         }
     }
@@ -77,10 +79,11 @@ extension UserAgent {
     /// Whether a challenge is for a realm that is configured by name, known from the server, or may be learned now.
     private func isOwnRealm(_ response: SIPMessage, _ request: ClientRequest, _ account: Account) -> Bool {
         if mayLearnRealms(request) { return true }
-        return DigestChallenge.all(in: response, limit: 16).contains { challenge in
-            account.realms.contains(challenge.realm)
-                || account.configuration.credentials.contains { $0.realm == challenge.realm }
-        }
+        return DigestChallenge.all(in: response, limit: 16).contains { isKnown($0.realm, account) }
+    }
+
+    private func isKnown(_ realm: String, _ account: Account) -> Bool {
+        account.realms.contains(realm) || account.configuration.credentials.contains { $0.realm == realm }
     }
 
     /// The next sequence number, also for the session's dialog (§22.2).

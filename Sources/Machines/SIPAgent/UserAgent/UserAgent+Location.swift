@@ -36,8 +36,8 @@ extension UserAgent {
         switch result.outcome {
         case .success(let list):
             var targets = list.targets
-            if let account = search.account.flatMap({ accounts[$0] }), isServerHost(search.hop, account) {
-                for target in targets { trust(target.address, account) }
+            if let account = search.account.flatMap({ accounts[$0] }), account.isOwnServer(search.hop) {
+                for target in targets { trust(target, account) }
             }
             if let source = search.source {
                 for index in targets.indices
@@ -51,15 +51,9 @@ extension UserAgent {
         }
     }
 
-    private func isServerHost(_ hop: SIPURI, _ account: Account) -> Bool {
-        let configuration = account.configuration
-        return hop.host == configuration.proxy?.host || hop.host == configuration.registrar?.host
-            || hop.host == configuration.addressOfRecord.host
-    }
-
-    private func trust(_ address: SocketAddress, _ account: Account) {
-        account.remember(server: address)
-        if !stack.exemptSources.contains(address.ip) { stack.exemptSources.append(address.ip) }
+    private func trust(_ target: SignallingTarget, _ account: Account) {
+        account.remember(server: target)
+        if !stack.exemptSources.contains(target.address.ip) { stack.exemptSources.append(target.address.ip) }
     }
 
     private func proceed(_ waiter: LocationWaiter, _ outcome: Result<[SignallingTarget], RequestFailure>, now: MonotonicTime) {

@@ -53,7 +53,7 @@ extension UserAgent {
         var message = request.message
         switch request.contact {
         case .none: break
-        case .dialog: message.set(.contact, NameAddress(uri: .sip(contact)).description)
+        case .dialog: message.set(.contact, NameAddress(uri: .sip(dialogContact(account, contact))).description)
         case .registration(let expires): addBindings(to: &message, contact, expires: expires, account: account)
         }
         let transaction = stack.sendRequest(message, to: target, now: now)

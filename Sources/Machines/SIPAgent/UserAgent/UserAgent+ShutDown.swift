@@ -35,7 +35,10 @@ extension UserAgent {
         for id in sessions.keys.sorted() {
             for timer in [AgentTimer.repeatSuccess(id), .awaitACK(id), .reinvite(id), .ringLimit(id), .session(id)] { timers.cancel(timer) }
         }
-        for id in accountOrder { timers.cancel(.registration(id)) }
+        for id in accountOrder {
+            timers.cancel(.registration(id))
+            timers.cancel(.registrationLimit(id))
+        }
         sessions = [:]
         dialogs = [:]
         requests = [:]
@@ -54,6 +57,7 @@ extension UserAgent {
         case .session(let id): sessionTimerDue(id, now: now)
         case .ringLimit(let id): ringLimitReached(id, now: now)
         case .registration(let id): registrationDue(id, now: now)
+        case .registrationLimit(let id): registrationLimitReached(id, now: now)
         case .shutDown: if life == .stopping { stop() }
         }
     }

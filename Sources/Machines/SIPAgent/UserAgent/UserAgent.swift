@@ -39,6 +39,8 @@ public final class UserAgent {
     var locating: [LocationID: LocationSearch] = [:]
     /// Incoming INVITEs of unknown addresses that are not established.
     var unansweredBySource: [IPAddress: Int] = [:]
+    /// When the user was last told of a refused direct call.
+    var directCallWarnings = WarningPace(.seconds(60))
     /// Sessions that are not over for the user.
     var activeCalls = 0
     var timers = AgentTimers()
@@ -75,6 +77,7 @@ public final class UserAgent {
 
     /// Lets time pass: everything due at `now` happens.
     public func advance(to now: MonotonicTime) {
+        if let due = nextDeadline, now - due > configuration.sleepThreshold { slept(for: now - due, now: now) }
         stack.advance(to: now)
         pump(now)
         while let timer = timers.popDue(now) {

@@ -38,6 +38,14 @@ public struct UserAgentConfiguration: Sendable {
     public var maximumPendingRequests: Int
     /// After `shutDown` the agent stops at the latest after this time.
     public var shutDownLimit: Interval
+    /// How long registering may take in all, name resolution and every target included, before it counts as failed.
+    public var registrationLimit: Interval
+    /// How long taking a registration back may take; after that it counts as gone.
+    public var unregistrationLimit: Interval
+    /// Later than this after a deadline, time is taken to have jumped: the machine slept.
+    public var sleepThreshold: Interval
+    /// After a sleep of at least this, connections are taken for dead and opened anew.
+    public var connectionSleepLimit: Interval
 
     public init(stack: StackConfiguration = StackConfiguration()) {
         self.stack = stack
@@ -56,5 +64,9 @@ public struct UserAgentConfiguration: Sendable {
         maximumEarlyDialogs = 16
         maximumPendingRequests = 32
         shutDownLimit = .milliseconds(1500)
+        registrationLimit = .seconds(90)
+        unregistrationLimit = .seconds(10)
+        sleepThreshold = .seconds(5)
+        connectionSleepLimit = .seconds(30)
     }
 }

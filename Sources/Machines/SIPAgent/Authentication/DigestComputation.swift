@@ -38,6 +38,8 @@ public struct DigestAlgorithm: Sendable, Hashable {
         switch (hash, isSession) {
         case (.md5, false): "MD5"
         case (.md5, true): "MD5-sess"
+        // No algorithm of digest authentication (RFC 8760 §2.1); never chosen, since no token leads to it.
+        case (.sha1, _): "SHA-1"
         case (.sha256, false): "SHA-256"
         case (.sha256, true): "SHA-256-sess"
         case (.sha512_256, false): "SHA-512-256"

@@ -61,8 +61,9 @@ targets += [
     .target(name: "CPosix", path: "Sources/World/CPosix"),
     .systemLibrary(name: "CCares", path: "Sources/World/CCares"),
     .systemLibrary(name: "COpenSSL", path: "Sources/World/COpenSSL"),
-    target("World", "Networking", ["CPosix", "CCares", "SIPAgent", "SIP", "Essentials"]),
     target("World", "CryptoOpenSSL", ["COpenSSL", "Crypto"]),
+    target("World", "SecureChannel", ["COpenSSL", "SIPAgent", "Crypto", "Essentials"]),
+    target("World", "Networking", ["CPosix", "CCares", "SecureChannel", "SIPAgent", "SIP", "Essentials"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]
 
@@ -118,7 +119,9 @@ targets += [
     tests("STUNTests", ["STUN", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("WebSocketTests", ["WebSocket", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
-    tests("NetworkingTests", ["Networking", "SIPAgent", "SIP", "Essentials"]),
+    .target(name: "TestCertificates", path: "Tests/TestCertificates", swiftSettings: testing),
+    tests("SecureChannelTests", ["TestCertificates", "SecureChannel", "SIPAgent", "Crypto", "Essentials"]),
+    tests("NetworkingTests", ["TestCertificates", "Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),

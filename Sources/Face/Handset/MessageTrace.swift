@@ -48,7 +48,7 @@ struct MessageTrace {
     /// Follows what the machine orders; gives the message in it.
     mutating func note(_ effect: TransportEffect, now: MonotonicTime) -> [TraceRecord] {
         switch effect {
-        case .connect(let flow, let transport, let to, _):
+        case .connect(let flow, let transport, let to, _, _):
             flows[flow] = Flow(transport: transport, local: SocketAddress(.anyV4, 0), remote: to)
         case .close: break
         case .send(let bytes, let flow, let to):

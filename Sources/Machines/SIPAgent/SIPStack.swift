@@ -98,6 +98,9 @@ public final class SIPStack {
     /// Whether a flow can carry messages.
     public func isOpen(_ flow: FlowID) -> Bool { transport.flow(flow)?.isUsable ?? false }
 
+    /// The profile that stands for TLS settings, for `SignallingTarget.profile`; equal settings have the same.
+    public func profile(for settings: TLSSettings) -> TLSProfile { transport.profile(for: settings) }
+
     /// Closes a connection: after the end of an account, or when it is known to be dead.
     public func close(_ flow: FlowID) {
         guard let flow = transport.flow(flow), flow.isConnection else { return }

@@ -13,6 +13,8 @@ public struct StackConfiguration: Sendable {
     public var userAgent: String?
     /// Addresses of this host, told where a socket is bound to the unspecified address; the first of the right family is taken.
     public var addresses: [IPAddress] = []
+    /// How connections with TLS are made that belong to no account.
+    public var tls = TLSSettings()
     /// Whether a request without To tag that came over two paths is answered 482 (§8.2.2.2). A user agent does, a proxy does not.
     public var detectsMergedRequests = true
 

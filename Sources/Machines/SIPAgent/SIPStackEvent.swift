@@ -19,8 +19,10 @@ public struct TransactionID: Hashable, Comparable, Sendable {
 public struct SignallingTarget: Sendable, Hashable {
     public var transport: TransportProtocol
     public var address: SocketAddress
-    /// The host name that was looked up: what a TLS certificate must cover.
+    /// The configured name that leads there: what a TLS certificate must cover (RFC 5922 §4), not the names of SRV records.
     public var name: String?
+    /// Whose TLS settings hold for the connection.
+    public var profile = TLSProfile.standard
     /// Use this flow as long as it is open.
     public var flow: FlowID?
 

@@ -31,6 +31,8 @@ public enum FlowFailure: Sendable, Hashable {
     case reset
     /// A limit of ours: too many connections, too much waiting to be sent.
     case limit
+    /// TLS did not come about, or broke.
+    case secure(TLSFailure)
     /// Anything else, as the system words it.
     case other(String)
 }
@@ -55,8 +57,9 @@ public enum TransportInput: Sendable {
 public enum TransportEffect: Sendable {
     /// Send these octets. On a connection `to` is its remote address. Octets for a connection go out in order.
     case send([UInt8], FlowID, to: SocketAddress)
-    /// Open a connection to `to`; `name` is the host name that a TLS certificate must cover.
-    case connect(FlowID, TransportProtocol, to: SocketAddress, name: String?)
+    /// Open a connection to `to`. `name` is what a TLS certificate must cover: a domain, or an address as text; nil: the
+    /// address `to`. `tls` is given where the transport is secure.
+    case connect(FlowID, TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?)
     /// Close after what was given to send is sent; answered by `closed`.
     case close(FlowID)
 }

@@ -28,6 +28,8 @@ public struct NetworkError: Error, Sendable, Hashable, CustomStringConvertible {
         public static let noFreePort = Code(rawValue: "network.ports.none-free")
         /// This build cannot do that transport.
         public static let transportNotSupported = Code(rawValue: "network.transport.not-supported")
+        /// A certificate, a key or the authorities for TLS cannot be used, or there are none.
+        public static let certificate = Code(rawValue: "network.tls.certificate")
         /// The text given for a name server is no address.
         public static let badNameServer = Code(rawValue: "network.dns.bad-server")
         /// Anything else.

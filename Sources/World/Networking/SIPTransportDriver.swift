@@ -8,6 +8,7 @@
 import Essentials
 import SIP
 import SIPAgent
+import SecureChannel
 
 /// What the driver counts.
 public enum TransportCounter: Int, CounterName {
@@ -17,6 +18,10 @@ public enum TransportCounter: Int, CounterName {
     case connectionsOpened
     /// More connections than `TransportLimits.connections`.
     case connectionsRefused
+    /// TLS is up on a connection, either way.
+    case handshakesDone
+    /// A certificate was refused, by us or the other side, or what came was no TLS.
+    case handshakesFailed
     case sendsFailed
     /// A send or close for a flow that is gone.
     case unknownFlow
@@ -30,6 +35,9 @@ public struct TransportLimits: Sendable {
     public var connections = 4096
     public var datagrams = DatagramOptions()
     public var streams = StreamOptions()
+    public var secure = SecureLimits()
+    /// Sets of TLS settings that are kept ready.
+    public var secureContexts = 64
 
     public init() {}
 }
@@ -39,13 +47,16 @@ public final class SIPTransportDriver {
     private enum Flow {
         case datagrams(DatagramSocket)
         case listener(StreamListener)
-        case connection(StreamConnection)
+        case connection(any ByteStream)
     }
 
     private let loop: EventLoop
     private let limits: TransportLimits
     private let onInput: ([TransportInput]) -> Void
     private var flows: [FlowID: Flow] = [:]
+    /// Accepted connections whose handshake is not done: the machine does not know them yet.
+    private var unannounced: Set<FlowID> = []
+    private var contexts: [TLSSettings: SecureContext] = [:]
     private var connections = 0
     private var nextID: UInt64 = 1
     private var pending: [TransportInput] = []
@@ -65,9 +76,11 @@ public final class SIPTransportDriver {
     /// `address` may have port 0 (any), and may be unspecified (every address of the family): then the address told to
     /// the machine, which it writes into Via and Contact, is the one from which `peer`, the default route without
     /// one, is reached.
+    ///
+    /// `tls` is needed where the transport is secure. The files that it names are read now.
     @discardableResult
     public func listen(
-        _ transport: TransportProtocol, at address: SocketAddress, toward peer: SocketAddress? = nil
+        _ transport: TransportProtocol, at address: SocketAddress, toward peer: SocketAddress? = nil, tls: TLSServerSettings? = nil
     ) throws(NetworkError) -> SocketAddress {
         let id = FlowID(rawValue: nextID)
         let bound: SocketAddress
@@ -76,11 +89,12 @@ public final class SIPTransportDriver {
             let socket = try DatagramSocket(loop: loop, local: address, options: limits.datagrams)
             attach(socket, id)
             bound = socket.local
-        case .tcp:
+        case .tcp, .tls:
+            let context = transport.isSecure ? try serverContext(tls, "\(transport.rawValue) \(address)") : nil
             let listener = try StreamListener(loop: loop, local: address, options: limits.streams)
-            attach(listener, id)
+            attach(listener, id, context)
             bound = listener.local
-        case .tls, .ws, .wss: throw Self.notSupported(transport, address)
+        case .ws, .wss: throw Self.notSupported(transport, address)
         }
         nextID += 2
         var told = bound
@@ -102,7 +116,7 @@ public final class SIPTransportDriver {
     public func perform(_ effect: TransportEffect) {
         switch effect {
         case .send(let bytes, let id, let remote): send(bytes, id, remote)
-        case .connect(let id, let transport, let remote, name: _): connect(id, transport, remote)
+        case .connect(let id, let transport, let remote, let name, let tls): connect(id, transport, remote, name, tls)
         case .close(let id): close(id)
         }
     }
@@ -136,8 +150,10 @@ public final class SIPTransportDriver {
         }
     }
 
-    private func connect(_ id: FlowID, _ transport: TransportProtocol, _ remote: SocketAddress) {
-        guard transport == .tcp else {
+    private func connect(
+        _ id: FlowID, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?, _ tls: TLSSettings?
+    ) {
+        guard transport == .tcp || transport == .tls else {
             return emit(.closed(id, .other(Self.notSupported(transport, remote).reason)))
         }
         guard flows[id] == nil else { return }
@@ -145,16 +161,63 @@ public final class SIPTransportDriver {
             counters.increment(.connectionsRefused)
             return emit(.closed(id, .limit))
         }
-        do {
-            let connection = try StreamConnection(loop: loop, to: remote, options: limits.streams)
+        do throws(FlowError) {
+            let stream = try open(to: remote, name: name, tls: transport.isSecure ? tls ?? TLSSettings() : nil)
             counters.increment(.connectionsOpened)
-            connection.onConnected = { [unowned connection, self] in
-                emit(.connected(id, local: connection.local))
+            stream.onConnected = { [unowned stream, self] in
+                if transport.isSecure { counters.increment(.handshakesDone) }
+                emit(.connected(id, local: stream.local))
                 deliver()
             }
-            attach(connection, id)
+            attach(stream, id)
         } catch {
-            emit(.closed(id, FlowFailure(errno: error.errorNumber)))
+            emit(.closed(id, error.failure))
+        }
+    }
+
+    /// Why there is no connection, told as an error.
+    private struct FlowError: Error {
+        var failure: FlowFailure
+    }
+
+    /// A connection that is being opened, secured if `tls` is given; whatever carries messages is put upon it.
+    private func open(to remote: SocketAddress, name: String?, tls: TLSSettings?) throws(FlowError) -> any ByteStream {
+        var context: SecureContext?
+        if let tls {
+            do throws(SecureChannelError) { context = try clientContext(tls) } catch {
+                throw FlowError(failure: .secure(TLSFailure(.unusableSettings, detail: error.reason)))
+            }
+        }
+        let connection: StreamConnection
+        do throws(NetworkError) { connection = try StreamConnection(loop: loop, to: remote, options: limits.streams) } catch {
+            throw FlowError(failure: FlowFailure(errno: error.errorNumber))
+        }
+        guard let context else { return connection }
+        do throws(SecureChannelError) {
+            return try SecureStream(loop: loop, over: connection, context: context, name: name ?? "\(remote.ip.unmapped)")
+        } catch {
+            connection.close()
+            throw FlowError(failure: .secure(TLSFailure(.unusableSettings, detail: error.reason)))
+        }
+    }
+
+    /// Reads the authorities and certificates that the settings name, once.
+    private func clientContext(_ settings: TLSSettings) throws(SecureChannelError) -> SecureContext {
+        if let context = contexts[settings] { return context }
+        if contexts.count >= limits.secureContexts { contexts = [:] }
+        let context = try SecureContext(client: settings, limits: limits.secure)
+        contexts[settings] = context
+        return context
+    }
+
+    private func serverContext(_ settings: TLSServerSettings?, _ place: String) throws(NetworkError) -> SecureContext {
+        guard let settings else {
+            throw NetworkError(.certificate, "Listening on \(place) needs a certificate and its key.", context: place)
+        }
+        do throws(SecureChannelError) {
+            return try SecureContext(server: settings, limits: limits.secure)
+        } catch {
+            throw NetworkError(.certificate, error.reason, context: place)
         }
     }
 
@@ -196,7 +259,7 @@ public final class SIPTransportDriver {
         return true
     }
 
-    private func attach(_ listener: StreamListener, _ id: FlowID) {
+    private func attach(_ listener: StreamListener, _ id: FlowID, _ context: SecureContext?) {
         flows[id] = .listener(listener)
         listener.mayAccept = { [self] in
             if connections < limits.connections { return true }
@@ -204,27 +267,49 @@ public final class SIPTransportDriver {
             return false
         }
         listener.onAccept = { [self] connection in
-            let own = FlowID(rawValue: nextID)
-            nextID += 2
             counters.increment(.connectionsAccepted)
-            attach(connection, own)
-            emit(.accepted(own, listener: id, local: connection.local, remote: connection.remote))
+            guard let stream = secured(connection, context) else { return connection.close() }
+            accept(stream, listener: id)
         }
     }
 
-    private func attach(_ connection: StreamConnection, _ id: FlowID) {
-        flows[id] = .connection(connection)
+    /// The layers of an accepted connection; nil: there is no room for them.
+    private func secured(_ connection: StreamConnection, _ context: SecureContext?) -> (any ByteStream)? {
+        guard let context else { return connection }
+        return try? SecureStream(loop: loop, over: connection, context: context)
+    }
+
+    /// Takes up what was accepted; the machine is told once octets flow.
+    private func accept(_ stream: any ByteStream, listener: FlowID) {
+        let id = FlowID(rawValue: nextID)
+        nextID += 2
+        attach(stream, id)
+        let announce = { [unowned stream, self] in
+            emit(.accepted(id, listener: listener, local: stream.local, remote: stream.remote))
+        }
+        guard !stream.isOpen else { return announce() }
+        unannounced.insert(id)
+        stream.onConnected = { [self] in
+            counters.increment(.handshakesDone)
+            unannounced.remove(id)
+            announce()
+        }
+    }
+
+    private func attach(_ stream: any ByteStream, _ id: FlowID) {
+        flows[id] = .connection(stream)
         connections += 1
-        let remote = connection.remote
-        connection.onReceive = { [self] bytes in
+        let remote = stream.remote
+        stream.onReceive = { [self] bytes in
             emit(.received(bytes, id, from: remote))
             deliver()
         }
-        connection.onClosed = { [self] failure in
+        stream.onClosed = { [self] failure in
             guard isOpen else { return }
             flows[id] = nil
             connections -= 1
-            emit(.closed(id, failure))
+            if case .secure = failure { counters.increment(.handshakesFailed) }
+            if unannounced.remove(id) == nil { emit(.closed(id, failure)) }
         }
     }
 

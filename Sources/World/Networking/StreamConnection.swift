@@ -25,7 +25,7 @@ public struct StreamOptions: Sendable {
 /// A TCP connection on a loop. Belongs to the loop; open until `onClosed` was called, once, whoever ended it.
 ///
 /// No handler is ever called from inside a method of this class.
-public final class StreamConnection {
+public final class StreamConnection: ByteStream {
     private enum State {
         case connecting
         case open
@@ -49,6 +49,7 @@ public final class StreamConnection {
     /// Octets to be sent; those before `offset` are.
     private var queue: [UInt8] = []
     private var offset = 0
+    public var isOpen: Bool { state == .open }
     /// Octets that wait to be sent.
     public var queued: Int { queue.count - offset }
     private var isFlushPlanned = false

@@ -25,6 +25,7 @@ final class Flow {
     let remote: SocketAddress?
     /// The TLS name that the connection was opened for.
     let name: String?
+    let profile: TLSProfile
     /// Of connections that carry a stream of octets.
     var framer: StreamFramer?
     /// Runs while a message is unfinished.
@@ -36,7 +37,7 @@ final class Flow {
 
     init(
         _ id: FlowID, _ transport: TransportProtocol, _ state: State, local: SocketAddress, remote: SocketAddress? = nil,
-        name: String? = nil
+        name: String? = nil, profile: TLSProfile = .standard
     ) {
         self.id = id
         self.transport = transport
@@ -44,6 +45,7 @@ final class Flow {
         self.local = local
         self.remote = remote
         self.name = name
+        self.profile = profile
     }
 
     /// Whether something can be given to it to be sent, now or when it is up.
@@ -58,15 +60,19 @@ final class Flow {
     var isConnection: Bool { remote != nil }
 }
 
-/// What makes two connections the same for reuse (RFC 3261 §18.1.1; for TLS also the name, RFC 5922 §4).
+/// What makes two connections the same for reuse (RFC 3261 §18.1.1; for TLS also the name, RFC 5922 §4, and whom the
+/// account trusts and shows itself as).
 struct ConnectionKey: Hashable {
     var transport: TransportProtocol
     var address: SocketAddress
     var name: String?
+    var profile = TLSProfile.standard
 
-    init(_ transport: TransportProtocol, _ address: SocketAddress, name: String?) {
+    init(_ transport: TransportProtocol, _ address: SocketAddress, name: String?, profile: TLSProfile = .standard) {
         self.transport = transport
         self.address = address
-        self.name = transport.isSecure ? name?.lowercased() : nil
+        guard transport.isSecure else { return }
+        self.name = name?.lowercased()
+        self.profile = profile
     }
 }

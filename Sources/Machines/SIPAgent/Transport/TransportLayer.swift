@@ -28,10 +28,24 @@ final class TransportLayer {
     private var connections: [ConnectionKey: FlowID] = [:]
     private(set) var connectionCount = 0
     private var lastOpened: UInt64 = 0
+    /// The settings that profiles stand for; the first are those of the configuration.
+    private var tlsSettings: [TLSSettings]
 
     init(_ configuration: StackConfiguration, random: RandomSource) {
         self.configuration = configuration
         self.random = random
+        tlsSettings = [configuration.tls]
+    }
+
+    /// The profile that stands for these settings; equal settings have the same.
+    func profile(for settings: TLSSettings) -> TLSProfile {
+        if let index = tlsSettings.firstIndex(of: settings) { return TLSProfile(index: UInt32(index)) }
+        tlsSettings.append(settings)
+        return TLSProfile(index: UInt32(tlsSettings.count - 1))
+    }
+
+    private func settings(of profile: TLSProfile) -> TLSSettings {
+        tlsSettings.indices.contains(Int(profile.index)) ? tlsSettings[Int(profile.index)] : configuration.tls
     }
 
     func popEffect() -> TransportEffect? { effects.popFirst() }
@@ -116,7 +130,7 @@ final class TransportLayer {
             counters.increment(.noFlow)
             return .none(.other("no open socket for UDP of this address family"))
         }
-        let key = ConnectionKey(target.transport, target.address, name: target.name)
+        let key = ConnectionKey(target.transport, target.address, name: target.name, profile: target.profile)
         if let id = connections[key], let flow = flows[id], flow.isUsable { return .flow(flow) }
         guard connectionCount < configuration.connections else {
             counters.increment(.connectionsRefused)
@@ -126,9 +140,10 @@ final class TransportLayer {
         let id = FlowID(rawValue: lastOpened)
         let local = publishedAddress(target.transport, toward: target.address) ?? SocketAddress(.anyV4, 0)
         let state = Flow.State.connecting(queue: [], octets: 0)
-        let flow = Flow(id, target.transport, state, local: local, remote: target.address, name: target.name)
+        let flow = Flow(id, target.transport, state, local: local, remote: target.address, name: target.name, profile: target.profile)
         add(flow, key: key)
-        effects.append(.connect(id, target.transport, to: target.address, name: target.name))
+        let tls = target.transport.isSecure ? settings(of: target.profile) : nil
+        effects.append(.connect(id, target.transport, to: target.address, name: target.name, tls: tls))
         return .flow(flow)
     }
 

@@ -208,6 +208,7 @@ extension FlowFailure {
         case .timedOut: "the connection timed out"
         case .reset: "the connection was reset"
         case .limit: "a limit of this phone was reached"
+        case .secure(let failure): failure.text
         case .other(let words): words
         }
     }

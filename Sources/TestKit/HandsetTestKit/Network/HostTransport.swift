@@ -86,7 +86,7 @@ public final class HostTransport {
             case .stream(let stream): stream.send(bytes)
             case .listener, nil: break
             }
-        case .connect(let flow, _, let remote, _):
+        case .connect(let flow, _, let remote, _, _):
             let deliver = deliver
             let stream = SimulatedStream.connect(
                 from: host, to: remote, connected: { deliver(.connected(flow, local: $0.local)) },

@@ -60,37 +60,19 @@ private struct ServiceDesk: Sendable {
 
     private func open(_ service: ServerSettings.Service, for id: CallID, on phone: isolated Phone) {
         guard let call = try? phone.port(of: id) else { return }
-        let port = phone.makePort()
         switch service {
-        case .echo:
-            phone.order(.openEcho(port))
-            phone.order(.connect(from: call, to: port))
-        case .tone: phone.order(.openTone(port, Tone(frequency: 1000)))
+        case .echo: phone.echo(id, call)
+        case .tone: phone.play(Tone(frequency: 1000), into: id, call)
         case .music:
             if let file = settings.musicFile {
-                phone.order(.openPlayer(port, path: file, loops: true))
-                phone.order(.startPlayer(port))
+                phone.play(file, loops: true, into: id, call)
             } else {
                 // A rising fourth, pulsing: pleasant enough to wait by, and easy to tell from the tone service.
-                phone.order(
-                    .openTone(port, Tone(frequency: 440, secondFrequency: 587.33, level: -20, onMilliseconds: 700, offMilliseconds: 300)))
+                let melody = Tone(frequency: 440, secondFrequency: 587.33, level: -20, onMilliseconds: 700, offMilliseconds: 300)
+                phone.play(melody, into: id, call)
             }
         case .record:
-            guard let directory = settings.recordDirectory else { return }
-            phone.order(.openRecorder(port, path: "\(directory)/call-\(id).wav"))
-            phone.order(.connect(from: call, to: port))
+            if let directory = settings.recordDirectory { phone.record(id, call, to: "\(directory)/call-\(id).wav") }
         }
-        if service != .record { phone.order(.connect(from: port, to: call)) }
-        phone.noteCompanion(port, of: id)
-    }
-}
-
-extension Phone {
-    /// Remembers a port that is to be closed when the call ends.
-    public func noteCompanion(_ port: PortID, of call: CallID) { companions[call, default: []].append(port) }
-
-    /// Closes the ports that lived for a call.
-    func closeCompanions(of call: CallID) {
-        for port in companions.removeValue(forKey: call) ?? [] { order(.closePort(port)) }
     }
 }

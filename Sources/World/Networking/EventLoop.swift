@@ -38,6 +38,8 @@ import Synchronization
 public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable {
     /// The loop that all phones of the process share unless they are given another. Never stops.
     public static let shared: EventLoop = {
+        // Before the first socket, hence out of reach of the network: a process that cannot have an epoll and a thread now
+        // can do nothing that it was started for.
         do { return try EventLoop(name: "handset") } catch { fatalError("\(error)") }
     }()
 

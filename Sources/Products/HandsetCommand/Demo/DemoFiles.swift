@@ -42,7 +42,3 @@ enum DemoFiles {
         }
     }
 }
-
-@unsafe private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    unsafe write(descriptor, bytes, count)
-}

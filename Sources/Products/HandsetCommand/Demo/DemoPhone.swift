@@ -67,7 +67,8 @@ final class DemoPhone: Sendable {
         phone = try await Phone(PhoneSettings(listeners: listeners, bridgeRate: Demonstration.rate)) { phone, event, now in
             told.add(event, now)
             if case .media(let id, let media) = event, told.startsTalking() {
-                Self.talk(id, media.port, on: phone, says: says, records: records)
+                phone.record(id, media.port, to: records)
+                phone.play(says, into: id, media.port)
             }
         }
     }
@@ -110,18 +111,6 @@ final class DemoPhone: Sendable {
             }
             return call
         }
-    }
-
-    private static func talk(_ id: CallID, _ port: PortID, on phone: isolated Phone, says: String, records: String) {
-        let recorder = phone.makePort()
-        phone.order(.openRecorder(recorder, path: records))
-        phone.order(.connect(from: port, to: recorder))
-        let player = phone.makePort()
-        phone.order(.openPlayer(player, path: says, loops: false))
-        phone.order(.connect(from: player, to: port))
-        phone.order(.startPlayer(player))
-        phone.noteCompanion(recorder, of: id)
-        phone.noteCompanion(player, of: id)
     }
 
     func state(_ wanted: CallState) async throws -> Int {
@@ -195,14 +184,7 @@ final class DemoPhone: Sendable {
         if remaining > .zero { try await Task.sleep(for: remaining.duration) }
     }
 
-    func stop() async {
-        let limit = Task { [phone] in
-            try? await Task.sleep(for: .seconds(2))
-            if !Task.isCancelled { await phone.abandon() }
-        }
-        await phone.stop()
-        limit.cancel()
-    }
+    func stop() async { await phone.stop(within: .seconds(2)) }
 
     // MARK: Waiting
 

@@ -34,28 +34,11 @@ extension PhoneSession {
         var echoes = false
         if case .answer(let settings) = incoming { echoes = settings.echoes }
         if let path = media.recordFile {
-            let recorder = phone.makePort()
             let file = isNumbered ? MediaSettings.numbered(path, number) : path
-            phone.order(.openRecorder(recorder, path: file))
-            phone.order(.connect(from: port, to: recorder))
-            phone.noteCompanion(recorder, of: id)
-            result.append((recorder, file))
+            result.append((phone.record(id, port, to: file), file))
         }
-        if let path = media.playFile {
-            let player = phone.makePort()
-            phone.order(.openPlayer(player, path: path, loops: media.loops))
-            phone.order(.connect(from: player, to: port))
-            phone.order(.startPlayer(player))
-            phone.noteCompanion(player, of: id)
-            result.append((player, path))
-        }
-        if echoes {
-            let echo = phone.makePort()
-            phone.order(.openEcho(echo))
-            phone.order(.connect(from: port, to: echo))
-            phone.order(.connect(from: echo, to: port))
-            phone.noteCompanion(echo, of: id)
-        }
+        if let path = media.playFile { result.append((phone.play(path, loops: media.loops, into: id, port), path)) }
+        if echoes { phone.echo(id, port) }
         return result
     }
 

@@ -47,11 +47,8 @@ actor PhoneSession {
     /// What was dialled last, for the call whose first event is about to come.
     var dialling = ""
     private var callNumber = 0
-    private(set) var endedCalls = 0
+    private var endedCalls = 0
     private(set) var establishedCalls = 0
-    /// Why the last call that never was established failed.
-    private(set) var lastFailure: Cause?
-    private(set) var registrationState: RegistrationState?
     private let finished = AsyncStream<Outcome>.makeStream()
     private var isFinished = false
 
@@ -124,13 +121,7 @@ actor PhoneSession {
 
     /// Hangs up, unregisters, finishes the files; the contract allows two seconds.
     private func close() async {
-        guard let phone else { return }
-        let limit = Task {
-            try? await Task.sleep(for: .milliseconds(1500))
-            if !Task.isCancelled { await phone.abandon() }
-        }
-        await phone.stop()
-        limit.cancel()
+        await phone?.stop(within: .milliseconds(1500))
     }
 
     // MARK: Events
@@ -159,7 +150,6 @@ actor PhoneSession {
     }
 
     private func registration(_ id: AccountID, _ state: RegistrationState) {
-        registrationState = state
         printRegistration(accountName, state)
         // Without a registration nobody can reach `register` and `answer`: a refused password is not tried again.
         let isNeeded = [.register, .answer].contains(context.invocation.subcommand)
@@ -213,7 +203,6 @@ actor PhoneSession {
         guard let reference = reference(id) else { return }
         context.events.print(.ended(reference, end.cause, duration: end.wasEstablished ? end.duration : nil))
         endedCalls += 1
-        if !end.wasEstablished { lastFailure = end.cause }
         if call != nil {
             // Answered, but no media could be agreed on: nobody heard anything.
             let isDone = end.wasEstablished && shown[id]?.hasMedia == true

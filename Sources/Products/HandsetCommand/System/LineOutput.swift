@@ -64,7 +64,3 @@ package struct FileError: Error, Sendable, CustomStringConvertible {
         description = "cannot \(doing) \(path): \(reason)"
     }
 }
-
-@unsafe private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    unsafe write(descriptor, bytes, count)
-}

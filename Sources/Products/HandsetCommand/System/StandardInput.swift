@@ -17,7 +17,7 @@ package enum StandardInput {
             var splitter = LineSplitter(longestLine: longestLine)
             var buffer = [UInt8](repeating: 0, count: 4096)
             while true {
-                let count = unsafe buffer.withUnsafeMutableBytes { unsafe systemRead($0.baseAddress, $0.count) }
+                let count = unsafe buffer.withUnsafeMutableBytes { unsafe systemRead(0, $0.baseAddress, $0.count) }
                 if count < 0, errno == EINTR { continue }
                 guard count > 0 else { break }
                 for line in splitter.append(buffer[..<count]) { continuation.yield(line) }
@@ -55,5 +55,3 @@ package struct LineSplitter: Sendable {
 
     private var text: String { String(decoding: line.last == 0x0d ? line.dropLast() : line[...], as: UTF8.self) }
 }
-
-@unsafe private func systemRead(_ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int { unsafe read(0, bytes, count) }

@@ -61,7 +61,3 @@ package enum TextFile {
         bytes.split(whereSeparator: { $0 == 0x0a || $0 == 0x0d }).map { String(decoding: $0, as: UTF8.self) }.filter { !$0.hasPrefix("#") }
     }
 }
-
-@unsafe private func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
-    unsafe read(descriptor, bytes, count)
-}

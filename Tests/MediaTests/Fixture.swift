@@ -11,6 +11,10 @@ enum Fixture {
         try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
     }
 
+    static func data(_ path: String) throws -> [UInt8] {
+        [UInt8](try Data(contentsOf: root.appendingPathComponent(path)))
+    }
+
     static func hex(_ path: String) throws -> [UInt8] { bytes(try text(path)) }
 
     static func bytes(_ hex: String) -> [UInt8] {

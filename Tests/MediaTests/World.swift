@@ -30,6 +30,7 @@ final class Collector: RecorderSink {
 extension NegotiatedCodec {
     static let pcmu = NegotiatedCodec(name: "PCMU", payloadType: 0, clockRate: 8000)
     static let pcma = NegotiatedCodec(name: "PCMA", payloadType: 8, clockRate: 8000)
+    static let g722 = NegotiatedCodec(name: "G722", payloadType: 9, clockRate: 8000)
 }
 
 extension PortID {

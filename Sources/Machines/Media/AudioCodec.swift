@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The joint between streams and codecs. A codec is a value that makes encoders and decoders; those keep the state of one
-// direction of one stream and allocate nothing while they run. G.711 is here; others are handed in by the floors above.
+// direction of one stream and allocate nothing while they run. G.711 and G.722 are here; others are handed in by the floors above.
 
 /// A speech codec: its names in SDP and its encoders and decoders.
 public protocol AudioCodec: Sendable {
@@ -48,8 +48,8 @@ public struct AudioCodecRegistry: Sendable {
 
     public init(_ codecs: [any AudioCodec]) { self.codecs = codecs }
 
-    /// Both laws of G.711.
-    public static let standard = AudioCodecRegistry([G711(.mu), G711(.a)])
+    /// Both laws of G.711, and G.722.
+    public static let standard = AudioCodecRegistry([G711(.mu), G711(.a), G722()])
 
     /// Adds `codec`, in place of one with the same name and clock rate.
     public mutating func register(_ codec: any AudioCodec) {

@@ -63,6 +63,8 @@ targets += [
     .systemLibrary(name: "COpenSSL", path: "Sources/World/COpenSSL"),
     target("World", "CryptoOpenSSL", ["COpenSSL", "Crypto"]),
     target("World", "SecureChannel", ["COpenSSL", "SIPAgent", "Crypto", "Essentials"]),
+    .systemLibrary(name: "COpus", path: "Sources/World/COpus"),
+    target("World", "Codecs", ["COpus", "Media"]),
     target("World", "Networking", ["CPosix", "CCares", "SecureChannel", "SIPAgent", "SIP", "Essentials"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]
@@ -119,6 +121,7 @@ targets += [
     tests("STUNTests", ["STUN", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("WebSocketTests", ["WebSocket", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
+    tests("CodecsTests", ["Codecs", "Media", "RTP", "Essentials"]),
     .target(name: "TestCertificates", path: "Tests/TestCertificates", swiftSettings: testing),
     tests("SecureChannelTests", ["TestCertificates", "SecureChannel", "SIPAgent", "Crypto", "Essentials"]),
     tests("NetworkingTests", ["TestCertificates", "Networking", "SIPAgent", "SIP", "Essentials"]),

@@ -45,7 +45,7 @@ import Testing
     /// The modules of the running build, and the module maps of the C targets that they need.
     static var searchPaths: [String] {
         var options = ["-I", Repository.buildFolder.appending(path: "Modules").path]
-        for name in ["CCares", "COpenSSL"] {
+        for name in ["CCares", "COpenSSL", "COpus"] {
             options += ["-Xcc", "-fmodule-map-file=\(Repository.root.path)/Sources/World/\(name)/module.modulemap"]
         }
         let map = Repository.buildFolder.appending(path: "CPosix.build/module.modulemap").path
@@ -58,7 +58,7 @@ import Testing
         for target in try Manifest.current.get().targets where target.type == "system" {
             #expect(document.contains("`\(target.name)`"), "docs/dependencies.md does not tell why \(target.name) is linked")
         }
-        for package in ["libssl-dev", "libc-ares-dev"] { #expect(document.contains(package)) }
+        for package in ["libssl-dev", "libc-ares-dev", "libopus-dev"] { #expect(document.contains(package)) }
         for line in try Repository.text("scripts/requirements.txt").split(separator: "\n") {
             #expect(document.contains(line.split(separator: "=")[0]), "docs/dependencies.md does not tell why \(line) is installed")
         }

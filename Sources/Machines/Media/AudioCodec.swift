@@ -14,16 +14,29 @@ public protocol AudioCodec: Sendable {
     /// What the E-model takes for this codec (ITU-T G.113): impairment without loss, and robustness against loss.
     var impairment: (equipment: Double, robustness: Double) { get }
 
+    /// The packet time that is sent where `milliseconds`, a multiple of 10, were agreed: no longer, if the codec can.
+    func packetTime(atMost milliseconds: Int) -> Int
+
     func makeEncoder(_ negotiated: NegotiatedCodec) -> any AudioEncoder
     func makeDecoder(_ negotiated: NegotiatedCodec) -> any AudioDecoder
+}
+
+extension AudioCodec {
+    public func packetTime(atMost milliseconds: Int) -> Int { milliseconds }
 }
 
 /// One direction of one stream: samples to payloads.
 public protocol AudioEncoder: AnyObject {
     /// Encodes the samples of one packet and returns the octets written; 0: send nothing for this time.
     func encode(_ samples: Span<Int16>, into payload: inout MutableSpan<UInt8>) -> Int
+    /// The peer reports that this share of our packets, 0...1, was lost lately.
+    func noteLoss(_ fraction: Double)
     /// Forgets what was sent before: after a pause.
     func reset()
+}
+
+extension AudioEncoder {
+    public func noteLoss(_ fraction: Double) {}
 }
 
 /// One direction of one stream: payloads to samples.
@@ -32,14 +45,18 @@ public protocol AudioDecoder: AnyObject {
     func sampleCount(of payload: Span<UInt8>) -> Int?
     /// Decodes one packet and returns the samples written, never more than `samples` takes; 0: not decodable.
     func decode(_ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Int
-    /// Fills `samples` in place of a lost packet; false: the codec has no way of its own, the stream conceals.
-    func conceal(into samples: inout MutableSpan<Int16>) -> Bool
+    /// Writes the first `count` samples in place of lost ones; false: the codec has no way of its own, the stream conceals.
+    func conceal(_ count: Int, into samples: inout MutableSpan<Int16>) -> Bool
+    /// Writes the first `count` samples of the lost packet before `next` from what `next`, as long as that one, tells of it;
+    /// false: it tells nothing. `next` itself is decoded afterwards.
+    func recover(_ count: Int, from next: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Bool
     /// Forgets what was received before: after a jump.
     func reset()
 }
 
 extension AudioDecoder {
-    public func conceal(into samples: inout MutableSpan<Int16>) -> Bool { false }
+    public func conceal(_ count: Int, into samples: inout MutableSpan<Int16>) -> Bool { false }
+    public func recover(_ count: Int, from next: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Bool { false }
 }
 
 /// The codecs that an engine can use, in no order of preference (that is the session description's).

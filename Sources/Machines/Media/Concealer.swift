@@ -59,6 +59,13 @@ struct Concealer {
         concealed += count
     }
 
+    /// Lets `end` crossfade although nothing was concealed here: what follows does not continue what was given out.
+    mutating func expectJoint() {
+        guard concealed == 0 else { return }
+        begin()
+        concealed = 1
+    }
+
     /// Crossfades the concealment into the real samples that begin at `offset`, and ends it.
     mutating func end(into samples: inout [Int16], at offset: Int, count: Int) {
         guard concealed > 0 else { return }

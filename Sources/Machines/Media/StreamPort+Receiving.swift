@@ -215,7 +215,9 @@ extension StreamPort {
 
     private func take(_ blocks: ReportBlocks, _ bytes: Span<UInt8>, at now: MonotonicTime) {
         for index in 0..<blocks.count {
-            if let block = blocks.block(index, in: bytes) { reports.note(block, at: now) }
+            guard let block = blocks.block(index, in: bytes) else { continue }
+            reports.note(block, at: now)
+            if block.ssrc == sender.ssrc { sender.noteLoss(Double(block.fractionLost) / 256) }
         }
     }
 }

@@ -189,6 +189,7 @@ final class StreamPort: BridgePort {
         result.packetsDropped += receiver.figures.packetsUndecodable
         result.framesPlayed = receiver.figures.framesPlayed
         result.framesConcealed = receiver.figures.framesConcealed
+        result.packetsRecovered = receiver.figures.packetsRecovered
         result.jitterMilliseconds = jitter * 1000 / Double(receiver.clock)
         result.roundTripMilliseconds = reports.roundTrip?.milliseconds
         result.remoteFractionLost = reports.remoteFractionLost

@@ -91,10 +91,7 @@ extension StreamReceiver {
             }
             let timestamp = buffer[index].timestamp
             if timestamp > playhead {
-                let wanted = (Int64(needed - queued) * clock + Int64(rate) - 1) / Int64(rate)
-                let gap = min(timestamp - playhead, max(wanted, 1))
-                stretch(Int(gap * Int64(rate) / clock), counts: buffer[index].sequence != buffer.next)
-                playhead += gap
+                bridge(timestamp - playhead, index, Int64(needed - queued))
                 continue
             }
             switch buffer[index].content {
@@ -108,8 +105,71 @@ extension StreamReceiver {
                 buffer.remove(at: index)
             case .speech(let codec):
                 play(index, receivables[codec])
+                lastSpeech = codec
             }
         }
+    }
+
+    /// Moves the playhead towards the packet at `index`, which begins `distance` units after it: by what that packet tells of
+    /// the one before, else by concealment of `wanted` samples at most.
+    private mutating func bridge(_ distance: Int64, _ index: Int, _ wanted: Int64) {
+        let isLoss = buffer[index].sequence != buffer.next
+        if isLoss, recover(distance, index) {
+            playhead += distance
+            return
+        }
+        var part = min(distance, max((wanted * clock + Int64(rate) - 1) / Int64(rate), 1))
+        // What the packet tells concerns a time as long as its own.
+        let before = distance - buffer[index].duration
+        if isLoss, before > 0 { part = min(part, before) }
+        let samples = Int(part * Int64(rate) / clock)
+        if isLoss, concealByCodec(samples) {
+            concealedSamples(samples)
+        } else {
+            stretch(samples, counts: isLoss)
+        }
+        playhead += part
+    }
+
+    private mutating func recover(_ distance: Int64, _ index: Int) -> Bool {
+        guard !isResting, case .speech(let codec) = buffer[index].content, codec == lastSpeech,
+            distance <= buffer[index].duration
+        else { return false }
+        let samples = Int(buffer[index].duration * Int64(rate) / clock)
+        let wanted = Int(distance * Int64(rate) / clock)
+        while scratch.count < samples { scratch.append(0) }
+        guard wanted > 0,
+            Self.recover(receivables[codec].decoder, samples, buffer[index].bytes, buffer[index].count, into: &scratch)
+        else { return false }
+        // A part of it has been concealed already.
+        if wanted < samples { concealer.expectJoint() }
+        concealer.end(into: &scratch, at: samples - wanted, count: wanted)
+        append(samples - wanted, wanted)
+        figures.packetsRecovered += 1
+        return true
+    }
+
+    /// Queues samples that the codec itself makes up; false: it makes none.
+    private mutating func concealByCodec(_ samples: Int) -> Bool {
+        guard samples > 0, !isResting, let lastSpeech, lastSpeech < receivables.count else { return false }
+        while scratch.count < samples { scratch.append(0) }
+        guard Self.conceal(receivables[lastSpeech].decoder, samples, into: &scratch) else { return false }
+        concealer.end(into: &scratch, at: 0, count: samples)
+        append(0, samples)
+        return true
+    }
+
+    private static func recover(
+        _ decoder: any AudioDecoder, _ samples: Int, _ bytes: [UInt8], _ count: Int, into target: inout [Int16]
+    ) -> Bool {
+        let payload = bytes.span.extracting(0..<min(count, bytes.count))
+        var target = target.mutableSpan
+        return decoder.recover(samples, from: payload, into: &target)
+    }
+
+    private static func conceal(_ decoder: any AudioDecoder, _ samples: Int, into target: inout [Int16]) -> Bool {
+        var target = target.mutableSpan
+        return decoder.conceal(samples, into: &target)
     }
 
     private mutating func play(_ index: Int, _ receivable: Receivable) {
@@ -147,7 +207,11 @@ extension StreamReceiver {
     /// Nothing waits: the playhead stands until something comes.
     private mutating func runDry(_ samples: Int) {
         let longest = clock / 5
-        stretch(samples, counts: dryUnits < longest)
+        if dryUnits < longest, concealByCodec(samples) {
+            concealedSamples(samples)
+        } else {
+            stretch(samples, counts: dryUnits < longest)
+        }
         dryUnits += Int64(samples) * clock / Int64(rate)
     }
 

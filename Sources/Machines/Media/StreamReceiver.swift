@@ -25,6 +25,7 @@ struct StreamReceiver {
     struct Figures {
         var framesPlayed: UInt64 = 0
         var framesConcealed: UInt64 = 0
+        var packetsRecovered: UInt64 = 0
         var packetsLate: UInt64 = 0
         var packetsUndecodable: UInt64 = 0
         var framesInserted: UInt64 = 0
@@ -62,6 +63,8 @@ struct StreamReceiver {
     var noise: ComfortNoise
     var resampler: Resampler?
     private var filterInUse: ResamplerFilter?
+    /// The index of the receivable that was decoded last.
+    var lastSpeech: Int?
 
     // For leaving out frames.
     var delayWindow = DelayWindow()
@@ -80,6 +83,7 @@ struct StreamReceiver {
     /// What may arrive from now on. Packets that wait belong to the codecs before and go.
     mutating func configure(_ receivables: [Receivable]) {
         self.receivables = receivables
+        lastSpeech = nil
         buffer.removeAll()
         isRunning = false
         isWaiting = true

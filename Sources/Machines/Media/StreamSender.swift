@@ -81,7 +81,7 @@ struct StreamSender {
         filter: ResamplerFilter?
     ) {
         eventFormat = event
-        let newTime = min(max(packetTime, 10), 200) / 10 * 10
+        let newTime = codec.packetTime(atMost: min(max(packetTime, 10), 200) / 10 * 10)
         guard negotiated != codecInUse || newTime != self.packetTime || encoder == nil else { return }
         if negotiated != codecInUse { encoder = codec.makeEncoder(negotiated) }
         codecInUse = negotiated
@@ -96,6 +96,9 @@ struct StreamSender {
             resampler = filter.map { Resampler($0) }
         }
     }
+
+    /// The peer reports the share of our packets that was lost.
+    func noteLoss(_ fraction: Double) { encoder?.noteLoss(fraction) }
 
     /// Queues digits; false: there is no room, or one of them is no key.
     mutating func queue(_ text: String, milliseconds: Int, inBand: Bool, limit: Int) -> Bool {

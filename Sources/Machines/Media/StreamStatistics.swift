@@ -22,6 +22,8 @@ public struct StreamStatistics: Sendable, Hashable {
     /// Frames of the receiver that were concealed, and all frames, each of 10 ms.
     public var framesConcealed: UInt64 = 0
     public var framesPlayed: UInt64 = 0
+    /// Lost packets whose audio came with the next one (Opus in-band FEC).
+    public var packetsRecovered: UInt64 = 0
     /// What the peer reports about our packets: fraction lost, 0...1; nil until known.
     public var remoteFractionLost: Double?
     /// Estimated mean opinion score, 1.0...4.5, by the E-model from loss, delay and codec.

@@ -88,7 +88,7 @@ targets += [
         name: "HandsetCommand",
         dependencies: [
             "Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
-            "Networking", "CryptoOpenSSL", "MediaRuntime",
+            "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs",
         ],
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
 ]
@@ -100,7 +100,7 @@ targets += [
         name: "StackBench", dependencies: ["SIPAgent", "SIP", "Crypto", "Essentials"], path: "Benchmarks/StackBench",
         swiftSettings: strict),
     .executableTarget(
-        name: "MediaBench", dependencies: ["Media", "RTP", "Essentials"], path: "Benchmarks/MediaBench",
+        name: "MediaBench", dependencies: ["Codecs", "Media", "RTP", "Essentials"], path: "Benchmarks/MediaBench",
         swiftSettings: strict, linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
     .executableTarget(
         name: "CallServer", dependencies: ["Networking", "CryptoOpenSSL", "SIPAgent", "SIP", "Essentials"],

@@ -5,6 +5,7 @@
 //
 //     swift run -c release MediaBench [calls] [bridge rate]
 
+import Codecs
 import Essentials
 import Media
 import RTP
@@ -23,6 +24,55 @@ struct Generator: RandomNumberGenerator {
         let calls = arguments.first ?? 50
         let rate = arguments.dropFirst().first ?? 8000
         for kind in ["echo port", "self"] { measure(calls, rate, usesEchoPort: kind == "echo port", name: kind) }
+        for codec: any AudioCodec in [G711(.mu), G711(.a), G722(), Opus(sampleRate: 16_000), Opus(sampleRate: 48_000)] {
+            measure(codec)
+        }
+    }
+
+    /// Coding and decoding of packets of 20 ms with something like a voice: a buzz of a gliding pitch under a slow envelope.
+    static func measure(_ codec: any AudioCodec) {
+        let negotiated = NegotiatedCodec(
+            name: codec.name, payloadType: 96, clockRate: codec.clockRate, parameters: "useinbandfec=1")
+        let (encoder, decoder) = (codec.makeEncoder(negotiated), codec.makeDecoder(negotiated))
+        let frame = codec.sampleRate / 50
+        let rounds = 500
+        var generator = Generator()
+        var (phase, smoothed) = (0, 0)
+        let voice = (0..<frame * rounds).map { index -> Int16 in
+            phase += 100 + index / codec.sampleRate % 7 * 15
+            if phase >= codec.sampleRate { phase -= codec.sampleRate }
+            let noise = Int(truncatingIfNeeded: generator.next() >> 53) - 1024
+            smoothed += (phase * 16_000 / codec.sampleRate - 8000 + noise - smoothed) / 3
+            return Int16(clamping: smoothed * (index % (codec.sampleRate / 3)) * 3 / codec.sampleRate)
+        }
+        var payloads = [[UInt8]](repeating: [UInt8](repeating: 0, count: 1500), count: rounds)
+        var counts = [Int](repeating: 0, count: rounds)
+        var samples = [Int16](repeating: 0, count: frame)
+        let clock = ContinuousClock()
+        var (encoding, decoding) = (Duration.seconds(1000), Duration.seconds(1000))
+        for _ in 0..<5 {
+            var start = clock.now
+            for round in 0..<rounds {
+                var payload = payloads[round].mutableSpan
+                let all = voice.span
+                let part = all.extracting(round * frame..<(round + 1) * frame)
+                counts[round] = encoder.encode(part, into: &payload)
+            }
+            encoding = min(encoding, clock.now - start)
+            start = clock.now
+            for round in 0..<rounds {
+                var target = samples.mutableSpan
+                let payload = payloads[round]
+                let octets = payload.span.extracting(0..<counts[round])
+                _ = decoder.decode(octets, into: &target)
+            }
+            decoding = min(decoding, clock.now - start)
+        }
+        let each = [encoding, decoding].map { Double(Interval($0).nanoseconds) / Double(rounds) / 1000 }
+        let bitRate = counts.reduce(0, +) * 8 * 50 / rounds
+        print(
+            "\(codec.name) at \(codec.sampleRate) Hz, \(bitRate) bit/s: \((each[0] * 100).rounded() / 100) us to encode,"
+                + " \((each[1] * 100).rounded() / 100) us to decode a packet of 20 ms")
     }
 
     static func measure(_ calls: Int, _ rate: Int, usesEchoPort: Bool, name: String) {

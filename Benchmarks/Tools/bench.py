@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BENCHMARKS = os.path.join(ROOT, "Benchmarks")
 BUILT = os.environ.get("HANDSET_BENCH_BUILD", os.path.join(ROOT, ".build/demo/release"))
 HANDSET = [os.path.join(BUILT, "handset"), "answer", "--account", "sip:service@127.0.0.1", "--no-register", "--listen", "127.0.0.1:{port}",
-           "--max-calls", "100000"]
+           "--max-calls", "100000", "--codecs", "pcmu,pcma"]
 SIGNALLING = [os.path.join(BUILT, "CallServer"), "127.0.0.1:{port}"]
 
 # The mangled name of MediaEngine.tick: what the media thread alone runs.

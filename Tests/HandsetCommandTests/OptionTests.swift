@@ -29,6 +29,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
         ["call", "a", "--duration", "x"], ["call", "a", "--duration", "-1"], ["call", "a", "--json", "--json"],
         ["call", "a", "--listen", "host"],
         ["call", "a", "--listen", "127.0.0.1:70000"], ["call", "a", "--rtp-ports", "100-90"], ["call", "a", "--codecs", "gsm"],
+        ["call", "a", "--bitrate", "5"],
         ["call", "a", "--codecs", "pcmu,pcmu"], ["call", "a", "--transport", "sctp"], ["call", "a", "--ptime", "25"],
         ["answer", "--status", "200"],
         ["answer", "--calls", "0"], ["answer", "x"], ["serve", "--listen", "127.0.0.1:5060"], ["sdp-answer"], ["parse", "a", "b"],
@@ -45,7 +46,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
         ["--turn", "turn:x"],
         ["--srtp", "prefer"], ["--srtp", "require"], ["--program", "cat"], ["--redundancy", "auto"], ["--redundancy", "2"],
         ["--report", "a.html"],
-        ["--codecs", "opus"], ["--codecs", "pcmu,g722"], ["--device", "default"], ["--device", "Speaker"], ["--bitrate", "24"],
+        ["--device", "default"], ["--device", "Speaker"],
         ["--ca", "f"],
         ["--cert", "f"], ["--key", "f"], ["--pin", "ab"], ["--insecure"],
     ])
@@ -58,7 +59,8 @@ func invocation(_ arguments: String...) throws -> Invocation {
 
     @Test(arguments: [
         ["--transport", "udp"], ["--transport", "tcp"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--device", "null"],
-        ["--codecs", "PCMA,pcmu"], ["--listen", "[::1]:0"], ["--listen", "localhost:5070"], ["--rtp-ports", "10000-10100"],
+        ["--codecs", "PCMA,pcmu"], ["--codecs", "opus,g722"],
+        ["--bitrate", "24"], ["--listen", "[::1]:0"], ["--listen", "localhost:5070"], ["--rtp-ports", "10000-10100"],
     ])
     func whatWorksIsTaken(option: [String]) throws {
         #expect(try invocation("answer", option[0], option[1]).value(option[0]) == option[1])

@@ -16,6 +16,16 @@ import Testing
         return (try offerer.receiveAnswer(try offerer.read(answer.serialized())), try #require(theirs))
     }
 
+    @Test func anOfferOfEveryCodecStaysSmall() {
+        var caller = machine(AudioCapabilities(codecs: AudioCapabilities.allCodecs))
+        let offer = caller.makeOffer(local: SocketAddress(.v4(0xc000_0201), 40_000), direction: .sendrecv)
+        let text = String(decoding: offer.serialized(), as: UTF8.self)
+        #expect(text.contains("m=audio 40000 RTP/AVP 96 9 0 8 "))
+        #expect(text.contains("a=rtpmap:96 opus/48000/2") && text.contains("a=fmtp:96 useinbandfec=1"))
+        #expect(text.contains("telephone-event/48000") && text.contains("telephone-event/8000"))
+        #expect(text.utf8.count < 450, "\(text.utf8.count) octets")
+    }
+
     @Test func `An offer and its answer agree on both sides`() throws {
         var caller = machine()
         var callee = machine()

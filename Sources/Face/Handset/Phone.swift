@@ -107,7 +107,8 @@ public actor Phone {
         if let media { return media }
         let address = settings.mediaAddress ?? settings.listeners.first?.address.ip ?? .anyV4
         let configuration = MediaRuntimeConfiguration(
-            engine: MediaConfiguration(bridgeRate: settings.bridgeRate), address: address, ports: settings.mediaPorts)
+            engine: MediaConfiguration(bridgeRate: settings.bridgeRate, codecs: settings.codecs), address: address,
+            ports: settings.mediaPorts)
         let runtime = MediaRuntime(loop: loop, configuration: configuration, random: RandomSource(SecureRandom())) { [weak self] event in
             self?.assumeIsolated { $0.receive(event) }
         }

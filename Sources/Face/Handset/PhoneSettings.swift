@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import Media
 import Networking
 import PhoneCore
 import SIP
@@ -29,6 +30,9 @@ public struct PhoneSettings: Sendable {
     public var mediaPorts: ClosedRange<UInt16>?
     /// Samples a second inside the bridge: 8 000, 16 000 or 48 000.
     public var bridgeRate: Int
+    /// The codecs there are: all that `core.audio` names must be among them. Default: G.711 and G.722; a program that
+    /// brings Opus adds it (`AudioCodecRegistry.complete(bridgeRate:opus:)` of `Codecs`), or a codec of its own.
+    public var codecs: AudioCodecRegistry
     /// A DNS server to ask instead of the system's.
     public var dnsServer: SocketAddress?
     public var log: LogSettings
@@ -42,14 +46,16 @@ public struct PhoneSettings: Sendable {
 
     public init(
         core: PhoneConfiguration = PhoneConfiguration(), listeners: [Listener] = [], mediaAddress: IPAddress? = nil,
-        mediaPorts: ClosedRange<UInt16>? = nil, bridgeRate: Int = 16_000, dnsServer: SocketAddress? = nil,
-        log: LogSettings = LogSettings(), trace: (@Sendable (TraceRecord) -> Void)? = nil, loop: EventLoop? = nil
+        mediaPorts: ClosedRange<UInt16>? = nil, bridgeRate: Int = 16_000, codecs: AudioCodecRegistry = .standard,
+        dnsServer: SocketAddress? = nil, log: LogSettings = LogSettings(), trace: (@Sendable (TraceRecord) -> Void)? = nil,
+        loop: EventLoop? = nil
     ) {
         self.core = core
         self.listeners = listeners
         self.mediaAddress = mediaAddress
         self.mediaPorts = mediaPorts
         self.bridgeRate = bridgeRate
+        self.codecs = codecs
         self.dnsServer = dnsServer
         self.log = log
         self.trace = trace

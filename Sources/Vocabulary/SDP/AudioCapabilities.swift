@@ -58,6 +58,9 @@ public struct AudioCapabilities: Sendable, Hashable {
     /// PCMU and PCMA with telephone-event.
     public static let standard = AudioCapabilities(codecs: [.pcmu, .pcma])
 
+    /// Every codec that we can write a description for, in our order of preference.
+    public static let allCodecs: [AudioCodecDescription] = [.opus, .g722, .pcmu, .pcma]
+
     /// Brings a packet time into 10...200 ms, down to a step of 10.
     static func clampedPacketTime(_ milliseconds: Int) -> Int { min(max(milliseconds, 10), 200) / 10 * 10 }
 

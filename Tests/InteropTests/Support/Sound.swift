@@ -58,8 +58,11 @@ enum Sound {
 }
 
 /// Expects most of what was said to have been heard: peers' jitter buffers may slip now and then.
-func expectHeard(_ said: String, in recording: String, seconds: Int, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    let (found, all) = Sound.found(try Sound.read(said), in: try Sound.read(recording), seconds: seconds)
+func expectHeard(
+    _ said: String, in recording: String, seconds: Int, correlation: Double = 0.95, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+    let (found, all) = Sound.found(
+        try Sound.read(said), in: try Sound.read(recording), seconds: seconds, correlation: correlation)
     #expect(
         all >= max(1, seconds / 2) && found * 10 >= all * 7, "\(found) of \(all) seconds found in \(recording)",
         sourceLocation: sourceLocation)

@@ -49,12 +49,11 @@ package enum OptionTable {
         OptionSpec("--turn", "URI", .text, "A TURN server.", later: "TURN comes with a later version."),
     ]
 
-    private static let laterCodecs = ["opus": "Opus comes with a later version.", "g722": "G.722 comes with a later version."]
     private static let laterSRTP = ["prefer": "SRTP comes with a later version.", "require": "SRTP comes with a later version."]
     private static let codecNames = ["opus", "g722", "pcmu", "pcma"]
 
     package static let codecs = OptionSpec(
-        "--codecs", "LIST", .list(codecNames), "Codecs in order of preference (default pcmu,pcma).", laterValues: laterCodecs)
+        "--codecs", "LIST", .list(codecNames), "Codecs in order of preference (default opus,g722,pcmu,pcma).")
     package static let srtp = OptionSpec(
         "--srtp", "off|prefer|require", .choice(["off", "prefer", "require"]), "Encryption of media (default off).", laterValues: laterSRTP)
 
@@ -69,7 +68,7 @@ package enum OptionTable {
             laterValues: ["*": "sound devices come with a later version."], worksWith: ["null"]),
         codecs,
         OptionSpec("--ptime", "MS", .choice(["10", "20", "30", "40", "60"]), "Milliseconds of audio a packet (default 20)."),
-        OptionSpec("--bitrate", "KBPS", .integer(6...510), "Opus bit rate.", later: "Opus comes with a later version."),
+        OptionSpec("--bitrate", "KBPS", .integer(6...510), "Bit rate of Opus (default 32)."),
         OptionSpec(
             "--redundancy", "off|auto|N", .text, "Send audio twice against loss (default off).",
             laterValues: ["*": "redundancy comes with a later version."], worksWith: ["off"]),

@@ -2,8 +2,10 @@
 //
 // From the command's option values to the face's settings, and from the face's events to the command's.
 
+import Codecs
 import Essentials
 import Handset
+import Media
 import PhoneCore
 import SDP
 import SIP
@@ -16,7 +18,7 @@ extension AccountSettings {
         core.agent.maximumCalls = maximumCalls
         core.agent.directCalls = acceptsDirectCalls ? .accept : .refuse
         do {
-            core.audio = try AudioCapabilities.parse(media.codecs.joined(separator: ","))
+            core.audio = try AudioCapabilities.parse(media.codecs.joined(separator: ","), available: AudioCapabilities.allCodecs)
         } catch {
             throw .usage("--codecs: \(error.reason).")
         }
@@ -29,6 +31,7 @@ extension AccountSettings {
         let isNarrow = core.audio.codecs.allSatisfy { ["PCMU", "PCMA"].contains($0.name.uppercased()) }
         var settings = PhoneSettings(
             core: core, listeners: listeners, mediaPorts: rtpPorts, bridgeRate: isNarrow ? 8000 : 16_000, dnsServer: dnsServer)
+        settings.codecs = .complete(bridgeRate: settings.bridgeRate, opus: OpusSettings(bitRate: media.bitRate))
         // The command lives by its handler alone.
         settings.keepsForFirstReader = false
         return settings

@@ -16,6 +16,8 @@ package struct MediaSettings: Sendable {
     package var recordFile: String?
     /// Encoding names as in SDP, in order of preference.
     package var codecs: [String]
+    /// Of Opus, in bit/s.
+    package var bitRate: Int
     /// Milliseconds a packet.
     package var packetTime: Int
     package var dtmfMethod: DTMFMethod
@@ -26,6 +28,7 @@ package struct MediaSettings: Sendable {
         loops = invocation.has("--loop")
         recordFile = invocation.value("--record")
         codecs = Self.codecs(invocation)
+        bitRate = (invocation.integer("--bitrate") ?? 32) * 1000
         packetTime = invocation.integer("--ptime") ?? 20
         dtmfMethod = invocation.value("--dtmf-method").flatMap(DTMFMethod.init) ?? .auto
         statisticsEvery = invocation.value("--statistics").flatMap(Seconds.parse)
@@ -43,7 +46,7 @@ package struct MediaSettings: Sendable {
     }
 
     package static func codecs(_ invocation: Invocation) -> [String] {
-        invocation.value("--codecs").map { $0.split(separator: ",").map { $0.uppercased() } } ?? ["PCMU", "PCMA"]
+        invocation.value("--codecs").map { $0.split(separator: ",").map { $0.uppercased() } } ?? ["OPUS", "G722", "PCMU", "PCMA"]
     }
 
     /// The file of the call with this number, from 1: `talk.wav`, `talk-2.wav` (`answer` numbers from the first on).

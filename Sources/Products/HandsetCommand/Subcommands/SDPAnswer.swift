@@ -32,7 +32,10 @@ package struct SDPAnswerReport: Sendable {
 
     /// Answers a description, or the one in the body of a whole SIP message.
     package static func answer(to bytes: [UInt8], codecs: String?) throws(SDPError) -> SDPAnswerReport {
-        let capabilities = try codecs.map { list throws(SDPError) in try AudioCapabilities.parse(list) } ?? .standard
+        let all = AudioCapabilities.allCodecs
+        let capabilities =
+            try codecs.map { list throws(SDPError) in try AudioCapabilities.parse(list, available: all) }
+            ?? AudioCapabilities(codecs: all)
         var session = OfferAnswer(capabilities: capabilities, sessionID: 1)
         let offer = try session.read(body(of: bytes))
         let (answer, audio) = try session.answer(offer, local: SocketAddress(.loopbackV4, 10000), direction: .sendrecv)

@@ -9,7 +9,9 @@ import Testing
         ("{\"command\":\"unmute\"}", .unmute), ("{\"command\":\"dtmf\",\"digits\":\"4,a#\"}", .dtmf("4,A#")),
         ("{\"command\":\"transfer\",\"to\":\"sip:x@y\"}", .transfer(to: "sip:x@y")),
         ("{\"command\":\"attended\",\"with\":\"2\"}", .attended(with: "2")),
-        ("{\"command\":\"answer\"}", .answer), ("{\"command\":\"reject\"}", .reject(status: 486)),
+        ("{\"command\":\"answer\"}", .answer), ("{\"command\":\"answer\",\"others\":\"hold\"}", .answerHolding),
+        ("{\"command\":\"answer\",\"others\":\"end\"}", .answerEnding), ("{\"command\":\"swap\"}", .swap),
+        ("{\"command\":\"reject\"}", .reject(status: 486)),
         ("{\"command\":\"reject\",\"status\":603}", .reject(status: 603)), ("{\"command\":\"hangup\"}", .hangUp),
         ("{\"command\":\"statistics\"}", .statistics), ("{\"command\":\"call\",\"to\":\"100\"}", .call("100")),
         ("{\"command\":\"quit\"}", .quit),
@@ -26,6 +28,7 @@ import Testing
         "", "hold", "{}", "[]", "{\"command\":1}", "{\"command\":\"dance\"}", "{\"command\":\"dtmf\"}",
         "{\"command\":\"dtmf\",\"digits\":\"\"}",
         "{\"command\":\"dtmf\",\"digits\":\"z\"}", "{\"command\":\"transfer\"}", "{\"command\":\"attended\",\"with\":2}",
+        "{\"command\":\"answer\",\"others\":\"kill\"}",
         "{\"command\":\"reject\",\"status\":200}", "{\"command\":\"reject\",\"status\":486.5}",
     ])
     func whatIsWrongIsSaid(line: String) {

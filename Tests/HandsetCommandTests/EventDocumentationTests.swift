@@ -24,6 +24,12 @@ import Testing
         .playback(reference, state: "started", file: "hello.wav"),
         .dtmf(reference, .init(direction: "received", digit: "5", method: "rfc4733", milliseconds: 160)),
         .hold(reference, by: "remote", state: "held"),
+        .notice(reference, .ringback("local")), .notice(reference, .waiting),
+        .notice(
+            reference,
+            .continued(
+                target: "sip:+15551234@gateway.example.net",
+                cause: Cause("call.unavailable", "The called person is not available at the moment."))),
         .transfer(reference, state: "done", target: "sip:1003@example.net", status: 200),
         .statistics(reference, StreamStatistics()),
         .warning(code: "media.file.failed", text: "hello.wav: No such file or directory", call: reference),
@@ -79,7 +85,7 @@ import Testing
 
     @Test func everyControlLineOfTheDocumentIsUnderstood() throws {
         let lines = try Self.lines(of: "control")
-        #expect(lines.count == 13)
+        #expect(lines.count == 16)
         for line in lines { _ = try ControlCommand(parsing: line) }
         #expect(throws: ControlCommand.Failure(command: "dtmf", text: "dtmf needs \"digits\"")) {
             try ControlCommand(parsing: "{\"command\":\"dtmf\"}")

@@ -76,13 +76,105 @@ import Testing
         let scene = Scene()
         let (id, _) = try scene.established()
         scene.peerAnswers { _ in status }
-        try scene.phone.on { try $0.sendDigits("12", on: id, now: $1) }
+        try scene.phone.on { try $0.sendDigits("12", on: id, method: .info, now: $1) }
         scene.bench.run(.seconds(1))
         #expect(scene.phone.digitFailures.map(\.code) == ["dtmf.refused", "dtmf.refused"])
         #expect(scene.phone.digitFailures.map { $0.evidence.first?.value } == ["1", "2"])
         #expect(scene.phone.digitFailures.first?.status == status)
         #expect(scene.phone.core.state(of: id) == .confirmed)
         #expect(scene.comesToRest())
+    }
+
+    /// Every digit that INFO does not bring goes as tones, each once, and later ones are not tried by INFO again.
+    @Test(arguments: [403, 405, 415, 488, 501, 503, 603])
+    func autoFallsBackToTonesWhereINFOIsRefused(status: Int) throws {
+        let scene = Scene()
+        let (id, _) = try scene.established()
+        scene.peerAnswers { _ in status }
+        try scene.phone.on { try $0.sendDigits("1,2#", on: id, now: $1) }
+        scene.bench.run(.seconds(1))
+        #expect(scene.phone.sentDigits == ["1,2# inband"])
+        #expect(scene.phone.digitFailures.isEmpty)
+        let asked = scene.peer.requests(.info).count
+        #expect(asked == (status == 415 ? 2 : 1))
+        try scene.phone.on { try $0.sendDigits("9", on: id, now: $1) }
+        scene.bench.run(.seconds(1))
+        #expect(scene.phone.sentDigits.last == "9 inband")
+        #expect(scene.peer.requests(.info).count == asked)
+        scene.phone.give(.digitSent(try scene.phone.port(id), "1", milliseconds: 100, inBand: true))
+        #expect(scene.phone.digitMethods == ["1 inband"])
+        #expect(scene.comesToRest())
+    }
+
+    @Test func autoFallsBackWhereNoAnswerComes() throws {
+        let scene = Scene()
+        let (id, _) = try scene.established()
+        try scene.phone.on { try $0.sendDigits("7", on: id, now: $1) }
+        scene.bench.run(.seconds(33))
+        #expect(scene.phone.sentDigits == ["7 inband"])
+        #expect(scene.phone.core.state(of: id) == .confirmed)
+        #expect(scene.comesToRest())
+    }
+
+    /// The other customary body, when a 415 names it or names nothing.
+    @Test(arguments: ["application/dtmf", "application/sdp, application/dtmf", nil] as [String?])
+    func theOtherBodyIsTakenWhereTheFirstIsUnknown(accept: String?) throws {
+        let scene = Scene()
+        let (id, _) = try scene.established()
+        scene.peer.onRequest = { request in
+            guard request.method == .info else { return }
+            let isPlain = request.contentType?.subtype == "dtmf"
+            scene.peer.respond(isPlain ? 200 : 415, to: request, headers: isPlain ? [] : accept.map { [(.accept, $0)] } ?? [])
+        }
+        try scene.phone.on { try $0.sendDigits("5#", on: id, now: $1) }
+        scene.bench.run(.seconds(1))
+        #expect(infoBodies(scene) == ["Signal=5\r\nDuration=100\r\n", "5", "#"])
+        #expect(scene.phone.digitMethods == ["5 info", "# info"])
+        #expect(scene.phone.sentDigits.isEmpty)
+        #expect(scene.comesToRest())
+    }
+
+    @Test func aPeerWhoseAllowHasNoINFOIsNotAsked() throws {
+        let scene = Scene()
+        let (id, invite) = try scene.calling()
+        scene.peer.respond(200, to: invite, sdp: sdp(), headers: [(.allow, "INVITE, ACK, BYE, CANCEL")])
+        scene.bench.run(.milliseconds(30))
+        try scene.phone.on { try $0.sendDigits("5", on: id, now: $1) }
+        #expect(scene.phone.sentDigits == ["5 inband"])
+        #expect(scene.comesToRest())
+    }
+
+    /// One key is one event, whichever of its two ways is the faster.
+    @Test func aToneWhoseDigitCameByINFOIsNotTold() throws {
+        let scene = Scene()
+        let id = try scene.answered()
+        let port = try scene.phone.port(id)
+        func info(_ digit: String, _ sequence: UInt32) {
+            scene.peer.send(
+                "INFO", to: scene.phone, toTag: scene.tag, sequence: sequence, type: "application/dtmf", body: digit)
+            scene.bench.run(.milliseconds(30))
+        }
+        info("1", 2)
+        scene.phone.give(.digitReceived(port, "1", milliseconds: 100, inBand: true))
+        scene.phone.give(.digitReceived(port, "2", milliseconds: 100, inBand: true))
+        scene.bench.run(.milliseconds(200))
+        info("2", 3)
+        scene.bench.run(.seconds(3))
+        // Twice the same key is two keys.
+        info("3", 4)
+        info("3", 5)
+        scene.phone.give(.digitReceived(port, "3", milliseconds: 100, inBand: true))
+        scene.phone.give(.digitReceived(port, "3", milliseconds: 100, inBand: true))
+        scene.bench.run(.seconds(3))
+        #expect(scene.phone.digitsReceived == ["1 info 250", "2 info 250", "3 info 250", "3 info 250"])
+        scene.phone.give(.digitReceived(port, "4", milliseconds: 90, inBand: true))
+        #expect(scene.phone.digitsReceived.count == 4)
+        scene.bench.run(.milliseconds(401))
+        #expect(scene.phone.digitsReceived.last == "4 inband 90")
+        // Heard just before the end: told all the same.
+        scene.phone.give(.digitReceived(port, "5", milliseconds: 90, inBand: true))
+        #expect(scene.comesToRest())
+        #expect(scene.phone.digitsReceived.last == "5 inband 90")
     }
 
     @Test func aCallThatEndsTakesItsDigitsWithIt() throws {
@@ -151,6 +243,7 @@ import Testing
         let port = try scene.phone.port(id)
         scene.phone.give(.digitReceived(port, "4", milliseconds: 80, inBand: false))
         scene.phone.give(.digitReceived(port, "#", milliseconds: 60, inBand: true))
+        scene.bench.run(.milliseconds(500))
         #expect(scene.phone.digitsReceived == ["4 rfc4733 80", "# inband 60"])
         #expect(scene.comesToRest())
     }

@@ -13,6 +13,7 @@ public enum CallEvent: Sendable {
     case digitReceived(Character, DigitMethod, milliseconds: Int)
     case digitSent(Character, DigitMethod, milliseconds: Int)
     case digitFailed(Cause)
+    case notice(CallNotice)
     case statistics(StreamStatistics, isFinal: Bool)
     case warning(Cause)
     /// The last event of a call but its final statistics.

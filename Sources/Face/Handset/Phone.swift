@@ -223,6 +223,7 @@ public actor Phone {
         case .digitSent(let id, let digit, let method, let milliseconds):
             calls[id]?.channel.send(.digitSent(digit, method, milliseconds: milliseconds))
         case .digitFailed(let id, let cause): calls[id]?.channel.send(.digitFailed(cause))
+        case .notice(let id, let notice): calls[id]?.channel.send(.notice(notice))
         case .statistics(let id, let statistics, let isFinal):
             calls[id]?.channel.send(.statistics(statistics, isFinal: isFinal))
             if isFinal { calls.removeValue(forKey: id)?.channel.finish() }

@@ -167,8 +167,9 @@ public enum MediaEvent: Sendable {
     case fileFailed(PortID, reason: String)
     /// No packet for this long although the peer should be sending; told once a gap.
     case streamSilent(PortID, Interval)
-    /// Packets come again after `streamSilent`.
+    /// Packets come again after `streamSilent` or `remoteLeft`.
     case streamResumed(PortID)
+    /// The peer said good-bye (RTCP BYE); `streamResumed` follows if packets come all the same.
     case remoteLeft(PortID)
     case statistics(PortID, StreamStatistics)
 }

@@ -207,6 +207,8 @@ extension StreamPort {
         case .goodbye(let goodbye):
             guard let source, goodbye.names(source.ssrc, in: bytes), !hasLeft else { return }
             hasLeft = true
+            // Should packets come all the same, `streamResumed` takes it back.
+            isSilenceTold = true
             outbox.tell(.remoteLeft(id))
         case .sourceDescription, .other:
             break

@@ -69,14 +69,24 @@ final class Call {
     var isHeldLocally = false
     var isHeldRemotely = false
     var isMuted = false
-    /// Digits that are to go out by INFO, one after another, and the one that waits for its answer.
-    var infoQueue: [Character] = []
-    var infoDigit: Character?
+    var digits = CallDigits()
+    /// The methods in the peer's Allow; empty: unknown.
+    var peerAllows: [String] = []
+    /// Outgoing: who was dialled, and how.
+    var target: URI?
+    var options = CallOptions()
+    /// Outgoing: the call goes through a gateway because it could not be completed over IP.
+    var isContinued = false
+    /// Outgoing: the sound before the answer.
+    var early = EarlySound()
     /// What the application was last told of the media; nil: nothing is negotiated yet.
     var media: CallMedia?
     var lastStatus = 0
     var lastReason = ""
     var answeredAt: MonotonicTime?
+    /// Whether a packet of the peer ever came, and whether the application knows that none did.
+    var hasHeard = false
+    var isToldOfNothing = false
     /// Since when no packet has come, as the media engine tells; nil: packets come.
     var silentSince: MonotonicTime?
     /// Since when the peer should be sending: answered, and held by nobody. nil: it need not.

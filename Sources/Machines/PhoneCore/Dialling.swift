@@ -24,7 +24,7 @@ enum Dialling {
             throw PhoneError(.badTarget, "A number or name needs an account; without one dial a full sip: URI.")
         }
         var target = account.addressOfRecord
-        target.user = isNumber(text) ? text.filter { !" -.()/".contains($0) } : text
+        target.user = isNumber(text) ? plain(text) : text
         target.password = nil
         target.parameters = Parameters()
         target.headers = []
@@ -49,7 +49,10 @@ enum Dialling {
         return uri
     }
 
-    private static func isNumber(_ text: String) -> Bool {
+    /// A number without its visual separators (RFC 3966 §5.1.1).
+    static func plain(_ number: String) -> String { number.filter { !" -.()/".contains($0) } }
+
+    static func isNumber(_ text: String) -> Bool {
         var digits = 0
         for character in text.utf8 {
             switch character {

@@ -2,6 +2,7 @@
 //
 // The causes that the phone adds to the agent's. docs/causes.md lists the codes; a test compares the two.
 
+import Essentials
 import SDP
 import SIP
 import SIPAgent
@@ -19,6 +20,12 @@ enum PhoneCauses {
     static func limit(_ calls: Int) -> Cause {
         Cause(
             "call.refused.limit", "A call was refused: there are already \(calls) calls, the most that are allowed.", status: 486,
+            evidence: [.init("calls", "\(calls)")])
+    }
+
+    static func busyLine(_ calls: Int) -> Cause {
+        Cause(
+            "call.refused.busy", "A call was refused as busy because another one is up.", status: 486,
             evidence: [.init("calls", "\(calls)")])
     }
 
@@ -61,6 +68,23 @@ enum PhoneCauses {
         Cause(
             "media.peer.vanished", "The call was ended because nothing was heard from the other side for \(seconds) s.",
             evidence: [.init("silence.seconds", "\(seconds)")])
+    }
+
+    /// Answered, and nothing heard: the addresses tell where the sound may have gone.
+    static func nothingHeard(local: SocketAddress, remote: SocketAddress?, signalling: SocketAddress?) -> Cause {
+        var evidence = [Cause.Evidence("local.media", "\(local)")]
+        if let remote { evidence.append(.init("remote.media", "\(remote)")) }
+        if let signalling { evidence.append(.init("remote.signalling", "\(signalling)")) }
+        let isPublic = signalling.map { !$0.ip.isPrivate && !$0.ip.isLoopback } ?? false
+        let sentence: String
+        if isPublic, local.ip.isPrivate {
+            sentence = "No sound arrives: the other side was told to send it to \(local), an address that only this network knows."
+        } else if isPublic, remote?.ip.isPrivate ?? false {
+            sentence = "No sound arrives, and ours may not either: the other side names an address that only its own network knows."
+        } else {
+            sentence = "The call was answered, but no sound has arrived from the other side."
+        }
+        return Cause("media.nothing-received", sentence, evidence: evidence)
     }
 
     static func digitRefused(_ digit: Character, _ status: Int) -> Cause {

@@ -17,6 +17,9 @@ public struct PhoneConfiguration: Sendable {
     public var silenceLimit: Interval
     /// How long each DTMF digit sounds, in milliseconds, 40...2000. Default 100 (RFC 4733 §2.5.1.1 asks for at least 40).
     public var digitMilliseconds: Int
+    /// Whether a call that comes in while another is up is refused as busy (486); an account may say otherwise
+    /// (`AccountCallSettings.refusesSecondCall`). Default false: it waits.
+    public var refusesSecondCall = false
 
     public init(
         agent: UserAgentConfiguration = UserAgentConfiguration(), audio: AudioCapabilities = .standard, maximumCalls: Int = 1000,
@@ -34,6 +37,11 @@ public struct PhoneConfiguration: Sendable {
 public struct CallOptions: Sendable {
     /// More header fields for the INVITE, in order.
     public var headers: [Header]
+    /// Leaves the offer to the called side (RFC 3261 §13.2.1): the INVITE has no description. Default false.
+    public var isLateOffer = false
+    /// The number to call through the account's gateway (`PSTNGateway`) where the dialled address is none; nil: the dialled
+    /// number.
+    public var gatewayNumber: String?
 
     /// A header field as the application names it.
     public struct Header: Sendable, Hashable {
@@ -50,7 +58,7 @@ public struct CallOptions: Sendable {
 
 /// How DTMF digits travel.
 public enum DigitMethod: String, Sendable, Hashable, CaseIterable {
-    /// RFC 4733 where it was negotiated, else INFO.
+    /// RFC 4733 where it was negotiated, else INFO, else tones; the next one by itself where the peer refuses.
     case auto
     /// RTP telephone-event (RFC 4733).
     case rfc4733

@@ -36,6 +36,8 @@ extension PhoneCore {
         }
         let call = makeCall(account: account, direction: .outgoing, phase: .openingOutgoing(target: target, options: options))
         call.remote = NameAddress(displayName: nil, uri: target)
+        call.target = target
+        call.options = options
         calls[call.id] = call
         emit(.callState(call.id, .calling, status: 0, reason: ""))
         return call.id
@@ -146,6 +148,8 @@ extension PhoneCore {
         if let session = call.session { callOfSession[session] = nil }
         silences.disarm(id)
         pauses.disarm(id)
+        tellWaitingTones(call)
+        if call.early.told != .off { emit(.notice(id, .ringback(.off))) }
         callOfPort[call.port] = nil
         if call.hasStream {
             closingPorts[call.port] = ClosingPort(call: id, isAnnounced: call.isAnnounced)

@@ -112,9 +112,8 @@ extension PhoneCore {
         do throws(SDPError) {
             let offer = try SessionDescription(parsing: body)
             let result = try negotiation.answer(offer, local: local, direction: call.wantedDirection)
-            guard let audio = result.audio else { throw SDPError(.noAudio, "the offer has no audio that can be used") }
             call.negotiation = negotiation
-            call.audio = audio
+            if let audio = result.audio { call.audio = audio } else { closeStream(call) }
             configureStream(call)
             agent.answerReinvite(session, status: 200, answer: result.answer.serialized(), now: now)
             noteHolds(id)
@@ -123,6 +122,14 @@ extension PhoneCore {
             agent.answerReinvite(session, status: error.status, answer: nil, now: now)
             emit(.warning(id, PhoneCauses.refusedChange(error)))
         }
+    }
+
+    /// The peer closed the audio line (port 0, RFC 3264 §8.2): as on hold, nothing goes either way until an offer opens it.
+    private func closeStream(_ call: Call) {
+        guard var audio = call.audio else { return }
+        audio.direction = .inactive
+        audio.remoteHolds = true
+        call.audio = audio
     }
 
     /// Tells the application whose hold changed by the last negotiation, whoever asked for it: an answer of ours to the

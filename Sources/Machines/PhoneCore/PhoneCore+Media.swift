@@ -17,9 +17,13 @@ extension PhoneCore {
         case .sourceLocked(let port, let address):
             guard let id = callOfPort[port] else { return }
             emit(.mediaSource(id, address))
+            if let call = calls[id] {
+                call.hasHeard = true
+                earlySource(call, address)
+            }
         case .digitReceived(let port, let digit, let milliseconds, let inBand):
             guard let id = callOfPort[port] else { return }
-            emit(.digitReceived(id, digit, inBand ? .inband : .rfc4733, milliseconds: milliseconds))
+            digitReceived(id, digit, milliseconds, inBand: inBand, now: now)
         case .digitSent(let port, let digit, let milliseconds, let inBand):
             guard let id = callOfPort[port] else { return }
             emit(.digitSent(id, digit, inBand ? .inband : .rfc4733, milliseconds: milliseconds))
@@ -31,7 +35,7 @@ extension PhoneCore {
             } else {
                 portClosed(port, statistics)
             }
-        case .remoteLeft: break
+        case .remoteLeft(let port): streamSilent(port, .zero, now: now)
         case .playbackStarted, .playbackFinished, .fileFailed: emit(.port(event))
         }
         drainAgent(now: now)
@@ -43,6 +47,7 @@ extension PhoneCore {
         switch call.phase {
         case .openingOutgoing(let target, let options):
             call.phase = .inviting
+            if options.isLateOffer { return invite(id, call.account, target, nil, options, now: now) }
             let offer = call.negotiation.makeOffer(local: rtp, direction: call.wantedDirection).serialized()
             prepareToReceive(call)
             invite(id, call.account, target, offer, options, now: now)
@@ -52,8 +57,8 @@ extension PhoneCore {
         }
     }
 
-    private func invite(
-        _ id: CallID, _ account: AccountID?, _ target: URI, _ offer: [UInt8], _ options: CallOptions, now: MonotonicTime
+    func invite(
+        _ id: CallID, _ account: AccountID?, _ target: URI, _ offer: [UInt8]?, _ options: CallOptions, now: MonotonicTime
     ) {
         do throws(AgentError) {
             let headers = options.headers.compactMap { header in HeaderName(header.name).map { ($0, header.value) } }
@@ -87,9 +92,11 @@ extension PhoneCore {
         // The user's automatic answer may come before 180; the order of the protocol is kept.
         agent.ring(session, now: now)
         let from = call.remote ?? invite.remote
-        let shown = IncomingCall(
+        var shown = IncomingCall(
             account: invite.account, displayName: from.displayName, remote: from.uri, invite: invite.message)
+        shown.isWaiting = calls.count > 1
         emit(.incomingCall(call.id, shown))
+        if shown.isWaiting { emit(.notice(call.id, .waiting)) }
         emit(.callState(call.id, .incoming, status: 180, reason: "Ringing"))
         drainAgent(now: now)
     }
@@ -113,14 +120,27 @@ extension PhoneCore {
 
     private func streamSilent(_ port: PortID, _ since: Interval, now: MonotonicTime) {
         guard let id = callOfPort[port] else { return }
-        calls[id]?.silentSince = now - since
+        guard let call = calls[id] else { return }
+        call.silentSince = call.silentSince ?? (now - since)
+        earlySoundChanged(call, isHeard: false)
         reviewSilence(id, now: now)
+        if since > .zero { warnOfNothingHeard(call) }
     }
 
     private func streamResumed(_ port: PortID, now: MonotonicTime) {
         guard let id = callOfPort[port] else { return }
-        calls[id]?.silentSince = nil
+        guard let call = calls[id] else { return }
+        call.silentSince = nil
+        earlySoundChanged(call, isHeard: true)
         reviewSilence(id, now: now)
+    }
+
+    /// An answered call in which we send, and nothing has ever come: told once, with the addresses that may have misled.
+    private func warnOfNothingHeard(_ call: Call) {
+        guard call.expectsSince != nil, !call.hasHeard, !call.isToldOfNothing, let local = call.local else { return }
+        call.isToldOfNothing = true
+        let signalling = call.session.flatMap { agent.source(of: $0)?.remote }
+        emit(.warning(call.id, PhoneCauses.nothingHeard(local: local, remote: call.audio?.remote, signalling: signalling)))
     }
 
     /// Sets when the call is ended as vanished: `silenceLimit` after the last packet, but counted only

@@ -16,6 +16,11 @@ extension PhoneCore {
             emit(.warning(nil, PhoneCauses.limit(calls.count)))
             return
         }
+        guard !isBusy(invite.account) else {
+            agent.reject(session, status: 486, reason: nil, now: now)
+            emit(.warning(nil, PhoneCauses.busyLine(calls.count)))
+            return
+        }
         var offer: ExaminedOffer?
         if let body = invite.message.body(ofType: "application", "sdp"), !body.isEmpty {
             do throws(SDPError) {
@@ -31,6 +36,7 @@ extension PhoneCore {
             account: invite.account, direction: .incoming, phase: .openingIncoming(invite: invite, offer: offer))
         call.session = session
         call.remote = invite.remote
+        call.peerAllows = invite.message.allow
         calls[call.id] = call
         callOfSession[session] = call.id
     }
@@ -42,6 +48,7 @@ extension PhoneCore {
         call.lastStatus = message.statusCode
         call.lastReason = message.reasonPhrase
         if let body = message.body(ofType: "application", "sdp"), !body.isEmpty { earlyMedia(call, body, tag: message.to.tag) }
+        noteProgress(call, message)
         emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
     }
 
@@ -56,6 +63,8 @@ extension PhoneCore {
             guard let description = try? SessionDescription(parsing: body), let audio = try? negotiation.receiveAnswer(description)
             else { return }
             call.earlyAnswers.append(Call.EarlyAnswer(tag: tag, negotiation: negotiation, audio: audio))
+            // The dialog whose sound arrives stays in use until another one's does.
+            if call.mediaTag != nil, call.early.isHeard { return }
             call.audio = audio
         }
         call.mediaTag = tag
@@ -67,10 +76,16 @@ extension PhoneCore {
         guard let id = callOfSession[session], let call = calls[id] else { return }
         call.phase = .established
         call.answeredAt = now
+        call.peerAllows = message.allow
+        reviewRingback(call)
         call.lastStatus = message.statusCode
         call.lastReason = message.reasonPhrase
         let early = call.earlyAnswers.first { $0.tag == message.to.tag }
         call.earlyAnswers = []
+        if call.options.isLateOffer, early == nil {
+            if answerLateOffer(call, session, message, now: now) { becomeEstablished(call, message, now: now) }
+            return
+        }
         do throws(SDPError) {
             if let body = message.body(ofType: "application", "sdp"), !body.isEmpty {
                 call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
@@ -85,6 +100,11 @@ extension PhoneCore {
             agent.hangUp(session, cause: PhoneCauses.unusableAnswer(error), now: now)
             return
         }
+        becomeEstablished(call, message, now: now)
+    }
+
+    private func becomeEstablished(_ call: Call, _ message: SIPMessage, now: MonotonicTime) {
+        let id = call.id
         configureStream(call)
         emit(.callState(id, .connecting, status: message.statusCode, reason: message.reasonPhrase))
         emit(.callState(id, .confirmed, status: message.statusCode, reason: message.reasonPhrase))
@@ -126,6 +146,7 @@ extension PhoneCore {
     /// The session is over, or never came to be.
     func sessionEnded(_ session: SessionID, _ end: SessionEnd, now: MonotonicTime) {
         guard let id = callOfSession[session], let call = calls[id] else { return }
+        if continueThroughGateway(call, end, now: now) { return }
         let duration = call.answeredAt.map { now - $0 } ?? .zero
         finish(
             id,

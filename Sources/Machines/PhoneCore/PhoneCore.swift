@@ -31,6 +31,8 @@ public final class PhoneCore {
     var silences = CallDeadlines()
     /// Pauses between digits that go by INFO.
     var pauses = CallDeadlines()
+    /// Tones that wait whether their digit comes by another way too.
+    var tones = CallDeadlines()
     var accounts: [AccountID: AccountConfiguration] = [:]
     var isStopping = false
     /// The agent has stopped; when the phone stops at the latest, last statistics or not.
@@ -70,6 +72,7 @@ public final class PhoneCore {
         drainAgent(now: now)
         while let call = silences.popDue(at: now) { endVanished(call, now: now) }
         while let call = pauses.popDue(at: now) { sendNextInfoDigit(call, now: now) }
+        while let call = tones.popDue(at: now) { tonesDue(call, now: now) }
         drainAgent(now: now)
         if let stopLimit, stopLimit <= now { stop() }
     }
@@ -77,7 +80,7 @@ public final class PhoneCore {
     /// When `advance(to:)` must be called next; nil while nothing waits.
     public var nextDeadline: MonotonicTime? {
         var earliest = agent.nextDeadline
-        for deadline in [silences.next, pauses.next, stopLimit] {
+        for deadline in [silences.next, pauses.next, tones.next, stopLimit] {
             if let deadline { earliest = min(earliest ?? deadline, deadline) }
         }
         return earliest
@@ -153,7 +156,8 @@ public final class PhoneCore {
 
     /// Whether nothing is left over from calls: used by simulations after each run.
     package var isQuiet: Bool {
-        calls.isEmpty && closingPorts.isEmpty && silences.next == nil && pauses.next == nil && callOfSession.isEmpty && callOfPort.isEmpty
+        calls.isEmpty && closingPorts.isEmpty && silences.next == nil && pauses.next == nil && tones.next == nil
+            && callOfSession.isEmpty && callOfPort.isEmpty
     }
 
     // MARK: Inner
@@ -201,8 +205,8 @@ public final class PhoneCore {
             reinviteFailed(session, cause, willRetry: willRetry, now: now)
         case .reinviteDue(let session): reinviteDue(session, now: now)
         case .refreshDue(let session): refreshDue(session, now: now)
-        case .info(let session, let contentType, let body): info(session, contentType, body)
-        case .infoAnswered(let session, let status): infoAnswered(session, status, now: now)
+        case .info(let session, let contentType, let body): info(session, contentType, body, now: now)
+        case .infoAnswered(let session, let status, let accepted): infoAnswered(session, status, accepted, now: now)
         case .ended(let session, let end): sessionEnded(session, end, now: now)
         case .warning(let cause): emit(.warning(nil, cause))
         case .stopped: agentStopped(now: now)

@@ -50,6 +50,8 @@ public struct IncomingCall: Sendable {
     public var remote: URI
     /// The INVITE, for header fields that the application wants to read.
     public var invite: SIPMessage
+    /// Whether another call is up: this one waits.
+    public var isWaiting = false
 }
 
 /// The media of a call as negotiated.
@@ -95,6 +97,8 @@ public enum PhoneEvent: Sendable {
     case digitReceived(CallID, Character, DigitMethod, milliseconds: Int)
     case digitSent(CallID, Character, DigitMethod, milliseconds: Int)
     case digitFailed(CallID, Cause)
+    /// What else happens on a call: what the caller should hear, who is connected, another way that the call takes.
+    case notice(CallID, CallNotice)
     /// The peer's packets come from here from now on.
     case mediaSource(CallID, SocketAddress)
     case statistics(CallID, StreamStatistics, isFinal: Bool)

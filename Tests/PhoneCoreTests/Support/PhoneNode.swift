@@ -125,8 +125,22 @@ final class PhoneNode: BenchNode {
             return "\(digit) \(method.rawValue) \(milliseconds)"
         }
     }
+    var digitMethods: [String] {
+        events.compactMap { if case .digitSent(_, let digit, let method, _) = $0 { "\(digit) \(method.rawValue)" } else { nil } }
+    }
     var digitsSent: String {
         String(events.compactMap { if case .digitSent(_, let digit, _, _) = $0 { digit } else { nil } })
+    }
+    /// `ringback local`, `waiting`, `continued URI`.
+    var notices: [String] {
+        events.compactMap { event in
+            guard case .notice(_, let notice) = event else { return nil }
+            return switch notice {
+            case .ringback(let state): "ringback \(state.rawValue)"
+            case .waiting: "waiting"
+            case .continued(let target, _): "continued \(target)"
+            }
+        }
     }
     var digitFailures: [Cause] { events.compactMap { if case .digitFailed(_, let cause) = $0 { cause } else { nil } } }
     var finalStatistics: [CallID] {

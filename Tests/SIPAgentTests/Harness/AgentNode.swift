@@ -160,7 +160,7 @@ extension AgentNode {
         events.compactMap { if case .info(_, let type, let body) = $0 { (type, body) } else { nil } }
     }
     var infoAnswers: [Int] {
-        events.compactMap { if case .infoAnswered(_, let status) = $0 { status } else { nil } }
+        events.compactMap { if case .infoAnswered(_, let status, _) = $0 { status } else { nil } }
     }
     var hasStopped: Bool { events.contains { if case .stopped = $0 { true } else { false } } }
 

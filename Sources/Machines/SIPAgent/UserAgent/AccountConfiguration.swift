@@ -61,6 +61,8 @@ public struct AccountConfiguration: Sendable {
     public var push: PushParameters?
     /// Whether the registrar's Service-Route (RFC 3608) is followed.
     public var followsServiceRoute = true
+    /// How the account's calls behave.
+    public var calls = AccountCallSettings()
 
     public init(
         addressOfRecord: SIPURI, displayName: String? = nil, registrar: SIPURI? = nil, proxy: SIPURI? = nil,

@@ -194,7 +194,7 @@ extension UserAgent {
         guard session.phase == .established, session.openRequests < configuration.maximumPendingRequests,
             var dialog = session.dialog
         else {
-            emit(.infoAnswered(id, status: 481))
+            emit(.infoAnswered(id, status: 481, accepted: []))
             return
         }
         let request = makeRequest(.info, .info(id), in: &dialog, account: session.account)
@@ -208,10 +208,10 @@ extension UserAgent {
         guard session.phase != .over else { return }
         switch outcome {
         case .response(let response, _, _):
-            emit(.infoAnswered(session.id, status: response.statusCode))
+            emit(.infoAnswered(session.id, status: response.statusCode, accepted: response.accept ?? []))
             if response.statusCode == 481 { loseDialog(session, Causes.dialogLost(response), now: now) }
         case .failure:
-            emit(.infoAnswered(session.id, status: 408))
+            emit(.infoAnswered(session.id, status: 408, accepted: []))
         }
     }
 }

@@ -129,6 +129,9 @@ public final class UserAgent {
         stopIfDone(now)
     }
 
+    /// How the last message that made or changed the session's dialog came; nil before there is one.
+    public func source(of id: SessionID) -> MessageSource? { sessions[id]?.dialog?.source }
+
     // MARK: What is held (for tests and simulations)
 
     /// Sessions whose protocol is not finished, those over for the user included.

@@ -90,8 +90,8 @@ public enum UserAgentEvent: Sendable {
     case refreshDue(SessionID)
     /// DTMF by INFO, which the agent has answered 200.
     case info(SessionID, contentType: String, body: [UInt8])
-    /// The final answer to `sendInfo`; 408 where none came.
-    case infoAnswered(SessionID, status: Int)
+    /// The final answer to `sendInfo`; 408 where none came. `accepted`: the media types that a 415 named.
+    case infoAnswered(SessionID, status: Int, accepted: [MediaType])
     /// The session is over for the user; comes once for each session.
     case ended(SessionID, SessionEnd)
     case warning(Cause)

@@ -13,6 +13,11 @@ package struct ControlCommand: Sendable, Equatable {
         /// Transfer to the other side of another call.
         case attended(with: String)
         case answer
+        /// Answer, and hold or end the other calls first.
+        case answerHolding
+        case answerEnding
+        /// Go back to a held call, and hold the others.
+        case swap
         case reject(status: Int)
         case hangUp
         case statistics
@@ -79,7 +84,14 @@ package struct ControlCommand: Sendable, Equatable {
             return .dtmf(digits.uppercased())
         case "transfer": return .transfer(to: try needed("to"))
         case "attended": return .attended(with: try needed("with"))
-        case "answer": return .answer
+        case "answer":
+            switch object["others"] {
+            case nil: return .answer
+            case .string("hold"): return .answerHolding
+            case .string("end"): return .answerEnding
+            default: throw Failure(command: name, text: "\"others\" is hold or end")
+            }
+        case "swap": return .swap
         case "reject":
             let status = object["status"]?.number ?? 486
             guard status == status.rounded(), (300...699).contains(status) else {

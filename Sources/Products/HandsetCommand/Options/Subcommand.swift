@@ -52,10 +52,20 @@ package enum Subcommand: String, CaseIterable, Sendable {
             case .serve: [("Options", OptionTable.serve)]
             case .register: [("Options", OptionTable.register + OptionTable.control), ("Account", OptionTable.account)]
             case .call:
-                [("Options", OptionTable.call + OptionTable.control), ("Account", OptionTable.account), ("Media", OptionTable.media)]
+                [
+                    ("Options", OptionTable.call + OptionTable.placing + OptionTable.control), ("Account", OptionTable.account),
+                    ("Calls", OptionTable.calls), ("Media", OptionTable.media),
+                ]
             case .answer:
-                [("Options", OptionTable.answer + OptionTable.control), ("Account", OptionTable.account), ("Media", OptionTable.media)]
-            case .phone: [("Options", OptionTable.control), ("Account", OptionTable.account), ("Media", OptionTable.media)]
+                [
+                    ("Options", OptionTable.answer + OptionTable.control), ("Account", OptionTable.account),
+                    ("Calls", OptionTable.calls), ("Media", OptionTable.media),
+                ]
+            case .phone:
+                [
+                    ("Options", OptionTable.placing + OptionTable.control), ("Account", OptionTable.account),
+                    ("Calls", OptionTable.calls), ("Media", OptionTable.media),
+                ]
             case .parse: []
             case .sdpAnswer: [("Options", [OptionTable.codecs, OptionTable.srtp])]
             }

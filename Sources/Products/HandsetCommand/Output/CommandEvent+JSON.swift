@@ -15,6 +15,7 @@ extension CommandEvent {
         case .playback: "playback"
         case .dtmf: "dtmf"
         case .hold: "hold"
+        case .notice(_, let notice): notice.name
         case .transfer: "transfer"
         case .statistics: "statistics"
         case .warning: "warning"
@@ -55,6 +56,7 @@ extension CommandEvent {
                 ("direction", .string(it.direction)), ("digit", .string(String(it.digit))), ("method", .string(it.method)),
                 ("ms", .integer(Int64(it.milliseconds))))
         case .hold(let reference, let side, let state): reference.object(("by", .string(side)), ("state", .string(state)))
+        case .notice(let reference, let notice): reference.object(notice.members)
         case .transfer(let reference, let state, let target, let status):
             reference.object(("state", .string(state)), ("target", .text(target)), ("status", .count(status)))
         case .statistics(let reference, let it): reference.object(Self.statisticsMembers(it))

@@ -21,6 +21,7 @@ extension CommandEvent {
         case .playback(let reference, let state, let file): "\(reference) playback of \(file) \(state)"
         case .dtmf(let reference, let it): "\(reference) digit \(it.digit) \(it.direction) (\(it.method), \(it.milliseconds) ms)"
         case .hold(let reference, let side, let state): "\(reference) \(state) by \(side == "local" ? "us" : "the other side")"
+        case .notice(let reference, let notice): "\(reference) \(notice.text)"
         case .transfer(let reference, let state, let target, let status):
             "\(reference) transfer \(state)" + (target.map { " to \($0)" } ?? "") + Self.bracket(status, nil)
         case .statistics(let reference, let it):

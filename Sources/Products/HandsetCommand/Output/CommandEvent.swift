@@ -16,6 +16,7 @@ package enum CommandEvent: Sendable {
     case dtmf(CallReference, Digit)
     /// Who holds (`local` or `remote`), and whether it is `held` or `resumed`.
     case hold(CallReference, by: String, state: String)
+    case notice(CallReference, Notice)
     case transfer(CallReference, state: String, target: String?, status: Int?)
     case statistics(CallReference, StreamStatistics)
     case warning(code: String, text: String, call: CallReference?)

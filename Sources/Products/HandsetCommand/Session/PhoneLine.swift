@@ -7,7 +7,7 @@ import PhoneCore
 /// One typed line as a control command.
 enum PhoneLine {
     static let help = """
-        call NUMBER|URI   answer   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   help   quit
+        call NUMBER|URI   answer [hold|end]   swap   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   help   quit
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
 
@@ -23,7 +23,13 @@ enum PhoneLine {
         case "call", "c", "dial":
             guard let target = rest.first else { return .failure(.init(command: name, text: "call whom?")) }
             return command(.call(target), call: nil)
-        case "answer", "a": return command(.answer)
+        case "answer", "a":
+            switch rest.first {
+            case "hold": return command(.answerHolding, call: rest.dropFirst().first)
+            case "end": return command(.answerEnding, call: rest.dropFirst().first)
+            default: return command(.answer)
+            }
+        case "swap": return command(.swap)
         case "reject": return command(.reject(status: rest.first.flatMap(Int.init) ?? 486), call: rest.dropFirst().first)
         case "hangup", "h", "bye": return command(.hangUp)
         case "hold": return command(.hold)

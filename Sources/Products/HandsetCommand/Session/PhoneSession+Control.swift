@@ -47,6 +47,9 @@ extension PhoneSession {
             case .unmute: try phone.setMuted(id, false)
             case .dtmf(let digits): try phone.sendDigits(digits, on: id, method: media.dtmfMethod.phoneMethod)
             case .answer: try phone.answer(id)
+            case .answerHolding: try phone.answerHolding(id)
+            case .answerEnding: try phone.answerEnding(id)
+            case .swap: try phone.swap(to: command.call == nil ? nil : id)
             case .reject(let status): try phone.reject(id, status: status)
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
@@ -57,8 +60,9 @@ extension PhoneSession {
 
     /// Places a call; its first event takes it into the books.
     func dial(_ dialled: String, _ phone: Phone) throws {
-        let options = CallOptions(headers: (call?.headers ?? []).map { .init($0.name, $0.value) })
+        var options = CallOptions(headers: (call?.headers ?? []).map { .init($0.name, $0.value) })
+        features?.apply(to: &options)
         dialling = dialled
-        _ = try phone.assumeIsolated { [account] in try $0.call(from: account, to: dialled, options: options) }
+        _ = try phone.assumeIsolated { [account, options] in try $0.call(from: account, to: dialled, options: options) }
     }
 }

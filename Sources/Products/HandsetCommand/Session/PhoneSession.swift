@@ -38,6 +38,7 @@ actor PhoneSession {
     nonisolated let media: MediaSettings
     nonisolated let incoming: Incoming
     let call: CallSettings?
+    var features: CallFeatureSettings?
     var phone: Phone?
     var account: Account?
     private var accountName = ""
@@ -74,6 +75,9 @@ actor PhoneSession {
         let trace = context.trace
         let log = context.log
         var phoneSettings = try settings.phoneSettings(media: media, maximumCalls: maximumCalls)
+        let features = try CallFeatureSettings(context.invocation)
+        self.features = features
+        features.apply(to: &phoneSettings.core)
         phoneSettings.loop = loop
         if let trace { phoneSettings.trace = { trace.write($0) } }
         phoneSettings.log = LogSettings(level: log.level.phoneLevel, includesMessages: false) { log($0) }
@@ -81,7 +85,8 @@ actor PhoneSession {
             self?.assumeIsolated { $0.handle(event, phone, now) }
         }
         self.phone = phone
-        guard let configuration = try settings.account() else { return }
+        guard var configuration = try settings.account() else { return }
+        features.apply(to: &configuration)
         accountName = "\(configuration.addressOfRecord)"
         account = try await phone.addAccount(configuration)
     }
@@ -141,6 +146,7 @@ actor PhoneSession {
         case .digitReceived(let id, let digit, let method, let milliseconds):
             printDigit(id, "received", digit, method, milliseconds)
         case .digitSent(let id, let digit, let method, let milliseconds): printDigit(id, "sent", digit, method, milliseconds)
+        case .notice(let id, let notice): if let reference = reference(id) { context.events.print(.notice(reference, .init(notice))) }
         case .statistics(let id, let statistics, let isFinal): printStatistics(id, statistics, isFinal)
         case .ended(let id, let end): callEnded(id, end, phone)
         case .port(let event): portEvent(event, phone)

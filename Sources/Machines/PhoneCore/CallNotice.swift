@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Essentials
+import SIP
+import SIPAgent
+
+/// What the caller should hear before the answer (RFC 3960).
+public enum Ringback: String, Sendable, Hashable {
+    /// Nothing: the other side does not ring yet, has answered, or the call is over.
+    case off
+    /// The other side rings and sends no sound: the application plays its own ringback tone.
+    case local
+    /// Sound from the other side or its network is arriving: the application plays nothing besides.
+    case early
+}
+
+/// What happens on a call besides its state and its media.
+public enum CallNotice: Sendable {
+    /// Outgoing, before the answer: what the caller should hear. Tells each change; `off` comes with the answer or the end.
+    case ringback(Ringback)
+    /// Incoming, behind `incomingCall`: another call is up (call waiting).
+    case waiting
+    /// The call could not be completed over IP and goes on, as the same call, through the account's gateway to the telephone
+    /// network; `cause` says what was in the way.
+    case continued(to: URI, cause: Cause)
+}

@@ -140,6 +140,9 @@ final class PhoneOnDesk {
 
     var ringing: CallID? { events.compactMap { if case .incomingCall(let id, _) = $0 { id } else { nil } }.last }
 
+    var identities: [CallerIdentity] {
+        events.compactMap { if case .notice(_, .identity(let identity)) = $0 { identity } else { nil } }
+    }
     var ends: [CallEnd] { events.compactMap { if case .ended(_, let end) = $0 { end } else { nil } } }
 
     var registrations: [RegistrationState] { events.compactMap { if case .registration(_, let state) = $0 { state } else { nil } } }
@@ -164,9 +167,10 @@ final class PhoneOnDesk {
     }
 
     /// A request of the corpus put into the dialog of `invite`, which we sent: only the tags and the Call-ID are ours.
-    func sendInDialog(of invite: SIPMessage, peerTag: String?, _ file: String) throws {
-        var fitted = MessageBuilder(copying: try Self.read(file))
-        var from = invite.to
+    func sendInDialog(of invite: SIPMessage, peerTag: String?, _ file: String, keepsFrom: Bool = false) throws {
+        let message = try Self.read(file)
+        var fitted = MessageBuilder(copying: message)
+        var from = keepsFrom ? message.from : invite.to
         from.tag = peerTag
         fitted.set(.from, from.description)
         fitted.set(.to, invite.from.description)

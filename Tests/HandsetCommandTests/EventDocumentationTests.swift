@@ -4,12 +4,28 @@ import Essentials
 import Foundation
 import HandsetCommand
 import Media
+import PhoneCore
+import SIP
 import SIPAgent
 import Testing
 
 /// docs/events.md is a contract with scripts: its examples are what the command prints.
 @Suite struct EventDocumentationTests {
     static let reference = CommandEvent.CallReference("1")
+
+    /// An incoming call of which everything is known.
+    static let identity: CallerIdentity = {
+        let lines = [
+            "INVITE sip:1001@example.net SIP/2.0", "Via: SIP/2.0/UDP 192.0.2.1;branch=z9hG4bK1", "Max-Forwards: 70",
+            "From: \"Anonymous\" <sip:anonymous@anonymous.invalid>;tag=1", "To: <sip:1001@example.net>", "Call-ID: 1", "CSeq: 1 INVITE",
+            "Contact: <sip:a@192.0.2.1>", "Privacy: id", "P-Asserted-Identity: <sip:+15551000@example.net>",
+            "Diversion: <sip:1003@example.net>;reason=no-answer",
+            "History-Info: <sip:1003@example.net>;index=1, <sip:1001@example.net>;index=1.1",
+            "Content-Length: 0", "", "",
+        ]
+        guard let message = try? SIPMessage(parsing: Array(lines.joined(separator: "\r\n").utf8)) else { fatalError("not a message") }
+        return CallerIdentity(message, believesServer: true)
+    }()
 
     /// One event of each kind with every member that may come.
     static let events: [CommandEvent] = [
@@ -30,6 +46,7 @@ import Testing
             .continued(
                 target: "sip:+15551234@gateway.example.net",
                 cause: Cause("call.unavailable", "The called person is not available at the moment."))),
+        .notice(reference, .autoAnswer(field: "Answer-Mode", delay: 0, isAllowed: true)), .notice(reference, .identity(identity)),
         .transfer(reference, state: "done", target: "sip:1003@example.net", status: 200),
         .statistics(reference, StreamStatistics()),
         .warning(code: "media.file.failed", text: "hello.wav: No such file or directory", call: reference),

@@ -344,6 +344,25 @@ import Testing
         #expect(scene.comesToRest())
     }
 
+    /// What was offered and what we have stand side by side.
+    @Test func aCodecMismatchHasItsEvidence() throws {
+        let scene = Scene()
+        scene.peer.send("INVITE", to: scene.phone, body: sdp(formats: "18 4") + "a=rtpmap:18 G729/8000\r\n")
+        scene.bench.run(.milliseconds(30))
+        let refusal = try required(scene.peer.responses(.invite).last)
+        #expect(refusal.statusCode == 488 && refusal.warnings.first?.code == 305)
+        let cause = try required(scene.phone.warnings.first?.cause)
+        #expect(cause.evidence.map { "\($0.name)=\($0.value)" }.suffix(2) == ["offered=G729, G723", "ours=PCMU, PCMA"])
+        let (_, invite) = try scene.calling()
+        scene.peer.respond(488, to: invite, headers: [(.warning, "305 gateway \"G729 only\"")])
+        scene.bench.run(.milliseconds(30))
+        let end = try required(scene.phone.ends.last?.end.cause)
+        #expect(end.code == "call.incompatible")
+        #expect(end.evidence.last == .init("offered", "PCMU, PCMA"))
+        #expect(end.evidence.contains { $0.name == "Warning" && $0.value.contains("G729 only") })
+        #expect(scene.comesToRest())
+    }
+
     @Test func nothingHeardAtAllIsToldOnceWithTheAddresses() throws {
         let scene = Scene()
         let (id, _) = try scene.established(sdp(port: 7500))

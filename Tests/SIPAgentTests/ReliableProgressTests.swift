@@ -160,12 +160,4 @@ import Testing
         #expect(scene.peer.requests(.prack).isEmpty)
         #expect(scene.settles())
     }
-
-    @Test func anINVITEWithoutAnOfferDoesNotAskForReliableResponses() throws {
-        let scene = answering()
-        let (_, invite) = try scene.outgoing(offer: nil)
-        #expect(!invite.supported.contains("100rel"))
-        progress(scene, invite, rseq: "1")
-        #expect(scene.peer.requests(.prack).isEmpty && scene.phone.progress.count == 1)
-    }
 }

@@ -2,6 +2,7 @@
 
 import Media
 import PhoneCore
+import SIP
 import SIPAgent
 
 /// What happens on one call.
@@ -52,7 +53,9 @@ public final class Call: Sendable {
     public func reject(status: Int = 486) async throws(PhoneError) { try await phone.reject(id, status: status) }
 
     /// Ends the call in whatever state it is; it is over for the user at once. A call that is over is left alone.
-    public func hangUp() async { await phone.hangUp(id) }
+    ///
+    /// - Parameter reason: told to the other side (RFC 3326).
+    public func hangUp(reason: Reason? = nil) async { await phone.hangUp(id, reason: reason) }
 
     public func hold() async throws(PhoneError) { try await phone.hold(id) }
 

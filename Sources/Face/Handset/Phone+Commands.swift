@@ -30,9 +30,9 @@ extension Phone {
     }
 
     /// Ends the call; one that is over is left alone.
-    public func hangUp(_ call: CallID) {
+    public func hangUp(_ call: CallID, reason: Reason? = nil) {
         defer { drain() }
-        try? core.hangUp(call, now: loop.now)
+        try? core.hangUp(call, reason: reason, now: loop.now)
     }
 
     public func hold(_ call: CallID) throws(PhoneError) {

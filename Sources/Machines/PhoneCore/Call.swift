@@ -77,6 +77,12 @@ final class Call {
     var options = CallOptions()
     /// Outgoing: the call goes through a gateway because it could not be completed over IP.
     var isContinued = false
+    /// Who the other side is, where more than From is known.
+    var identity: CallerIdentity?
+    /// Incoming: an offer of ours went out in a reliable 180, and the answer comes in the PRACK.
+    var hasEarlyOffer = false
+    /// Incoming: further header fields of our 200.
+    var acceptHeaders: [(HeaderName, String)] = []
     /// Outgoing: the sound before the answer.
     var early = EarlySound()
     /// What the application was last told of the media; nil: nothing is negotiated yet.

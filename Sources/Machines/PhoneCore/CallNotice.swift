@@ -20,6 +20,11 @@ public enum CallNotice: Sendable {
     case ringback(Ringback)
     /// Incoming, behind `incomingCall`: another call is up (call waiting).
     case waiting
+    /// Who the other side is, and how the call came here: with an incoming call where more than From is known, and whenever it
+    /// changes (RFC 4916, or an assertion of the account's server).
+    case identity(CallerIdentity)
+    /// Incoming: the caller asks the phone to answer by itself, and whether it will.
+    case autoAnswer(AutoAnswerRequest, isAllowed: Bool)
     /// The call could not be completed over IP and goes on, as the same call, through the account's gateway to the telephone
     /// network; `cause` says what was in the way.
     case continued(to: URI, cause: Cause)

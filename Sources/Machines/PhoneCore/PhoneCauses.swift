@@ -29,6 +29,12 @@ enum PhoneCauses {
             evidence: [.init("calls", "\(calls)")])
     }
 
+    static func noAutoAnswer(_ field: String) -> Cause {
+        Cause(
+            "call.refused.auto-answer", "A call was refused: its caller insists that the phone answers by itself, which is not allowed.",
+            status: 403, evidence: [.init("field", field)])
+    }
+
     static func refusedMedia(_ error: SDPError) -> Cause {
         Cause(
             "call.refused.media", "A call was refused because its media cannot be used: \(error.reason).", status: error.status,

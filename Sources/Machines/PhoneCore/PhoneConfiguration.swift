@@ -20,6 +20,8 @@ public struct PhoneConfiguration: Sendable {
     /// Whether a call that comes in while another is up is refused as busy (486); an account may say otherwise
     /// (`AccountCallSettings.refusesSecondCall`). Default false: it waits.
     public var refusesSecondCall = false
+    /// Whether a call is answered because its caller asks for that (RFC 5373). Default never.
+    public var autoAnswer = AutoAnswer.off
 
     public init(
         agent: UserAgentConfiguration = UserAgentConfiguration(), audio: AudioCapabilities = .standard, maximumCalls: Int = 1000,
@@ -39,6 +41,8 @@ public struct CallOptions: Sendable {
     public var headers: [Header]
     /// Leaves the offer to the called side (RFC 3261 §13.2.1): the INVITE has no description. Default false.
     public var isLateOffer = false
+    /// Does not tell the called side who calls (RFC 3323). Default false.
+    public var isAnonymous = false
     /// The number to call through the account's gateway (`PSTNGateway`) where the dialled address is none; nil: the dialled
     /// number.
     public var gatewayNumber: String?

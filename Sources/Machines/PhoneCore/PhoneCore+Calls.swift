@@ -51,7 +51,7 @@ extension PhoneCore {
         }
         call.phase = .accepting
         var body = answer
-        if body == nil {
+        if body == nil, !call.hasEarlyOffer {
             body = call.negotiation.makeOffer(local: local, direction: call.wantedDirection).serialized()
             prepareToReceive(call)
         }
@@ -59,7 +59,7 @@ extension PhoneCore {
         call.lastStatus = 200
         call.lastReason = "OK"
         emit(.callState(id, .connecting, status: 200, reason: "OK"))
-        agent.accept(session, answer: body, now: now)
+        agent.accept(session, answer: body, headers: call.acceptHeaders, now: now)
         drainAgent(now: now)
     }
 
@@ -75,10 +75,12 @@ extension PhoneCore {
 
     /// Ends a call in whatever state it is, with the message that fits: CANCEL, BYE or a refusal. The call
     /// is over for the user at once. Hanging up a call that is over does nothing.
-    public func hangUp(_ id: CallID, cause: Cause? = nil, now: MonotonicTime) throws(PhoneError) {
+    ///
+    /// - Parameter reason: told to the other side (RFC 3326), such as `Reason(cause: 200, text: "Call completed elsewhere")`.
+    public func hangUp(_ id: CallID, cause: Cause? = nil, reason: Reason? = nil, now: MonotonicTime) throws(PhoneError) {
         guard let call = calls[id] else { return }
         if let session = call.session {
-            agent.hangUp(session, cause: cause, now: now)
+            agent.hangUp(session, cause: cause, reason: reason, now: now)
             drainAgent(now: now)
             return
         }
@@ -148,6 +150,7 @@ extension PhoneCore {
         if let session = call.session { callOfSession[session] = nil }
         silences.disarm(id)
         pauses.disarm(id)
+        autoAnswers.disarm(id)
         tellWaitingTones(call)
         if call.early.told != .off { emit(.notice(id, .ringback(.off))) }
         callOfPort[call.port] = nil

@@ -107,25 +107,14 @@ extension PhoneCore {
             agent.answerReinvite(session, status: 200, answer: offer.serialized(), now: now)
             return
         }
-        // A copy: a refused change leaves what was agreed as it was (RFC 3261 §14.2).
-        var negotiation = call.negotiation
-        do throws(SDPError) {
-            let offer = try SessionDescription(parsing: body)
-            let result = try negotiation.answer(offer, local: local, direction: call.wantedDirection)
-            call.negotiation = negotiation
-            if let audio = result.audio { call.audio = audio } else { closeStream(call) }
-            configureStream(call)
-            agent.answerReinvite(session, status: 200, answer: result.answer.serialized(), now: now)
-            noteHolds(id)
-            reviewSilence(id, now: now)
-        } catch {
-            agent.answerReinvite(session, status: error.status, answer: nil, now: now)
-            emit(.warning(id, PhoneCauses.refusedChange(error)))
+        noteIdentity(call, message)
+        answerChange(call, message, now: now) { status, answer in
+            agent.answerReinvite(session, status: status, answer: answer, now: now)
         }
     }
 
     /// The peer closed the audio line (port 0, RFC 3264 §8.2): as on hold, nothing goes either way until an offer opens it.
-    private func closeStream(_ call: Call) {
+    func closeStream(_ call: Call) {
         guard var audio = call.audio else { return }
         audio.direction = .inactive
         audio.remoteHolds = true

@@ -62,7 +62,8 @@ extension PhoneCore {
     ) {
         do throws(AgentError) {
             let headers = options.headers.compactMap { header in HeaderName(header.name).map { ($0, header.value) } }
-            let session = try agent.invite(from: account, to: target, offer: offer, headers: headers, now: now)
+            let session = try agent.invite(
+                from: account, to: target, offer: offer, headers: headers, isAnonymous: options.isAnonymous, now: now)
             calls[id]?.session = session
             callOfSession[session] = id
         } catch {
@@ -90,14 +91,35 @@ extension PhoneCore {
         call.lastStatus = 180
         call.lastReason = "Ringing"
         // The user's automatic answer may come before 180; the order of the protocol is kept.
-        agent.ring(session, now: now)
+        let isWaiting = calls.count > 1
+        var headers: [(HeaderName, String)] = []
+        // RFC 7462 §8.2.1.2: the caller may hear that the call waits.
+        if isWaiting { headers.append((.alertInfo, "<urn:alert:service:call-waiting>")) }
+        var earlyOffer: [UInt8]?
+        if offer == nil, agent.ringsReliably(session) {
+            earlyOffer = call.negotiation.makeOffer(local: local, direction: call.wantedDirection).serialized()
+            call.hasEarlyOffer = true
+            prepareToReceive(call)
+        }
+        agent.ring(session, body: earlyOffer, headers: headers, now: now)
         let from = call.remote ?? invite.remote
         var shown = IncomingCall(
             account: invite.account, displayName: from.displayName, remote: from.uri, invite: invite.message)
-        shown.isWaiting = calls.count > 1
+        shown.isWaiting = isWaiting
+        let account = invite.account.flatMap { accounts[$0]?.calls.trustsServer } ?? false
+        let identity = CallerIdentity(invite.message, believesServer: account && invite.isFromServer)
+        if identity.isRemarkable {
+            call.identity = identity
+            shown.identity = identity
+        }
         emit(.incomingCall(call.id, shown))
-        if shown.isWaiting { emit(.notice(call.id, .waiting)) }
+        if isWaiting { emit(.notice(call.id, .waiting)) }
+        if let identity = shown.identity { emit(.notice(call.id, .identity(identity))) }
         emit(.callState(call.id, .incoming, status: 180, reason: "Ringing"))
+        if let wish = autoAnswer(invite, others: calls.count - 1) {
+            emit(.notice(call.id, .autoAnswer(wish.request, isAllowed: wish.isAllowed)))
+            if wish.isAllowed { answerByItself(call, wish.request, now: now) }
+        }
         drainAgent(now: now)
     }
 

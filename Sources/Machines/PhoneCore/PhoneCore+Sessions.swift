@@ -16,6 +16,12 @@ extension PhoneCore {
             emit(.warning(nil, PhoneCauses.limit(calls.count)))
             return
         }
+        if let wish = autoAnswer(invite, others: calls.count), wish.request.isRequired, !wish.isAllowed {
+            // RFC 5373 §4.4.
+            agent.reject(session, status: 403, reason: nil, now: now)
+            emit(.warning(nil, PhoneCauses.noAutoAnswer(wish.request.field)))
+            return
+        }
         guard !isBusy(invite.account) else {
             agent.reject(session, status: 486, reason: nil, now: now)
             emit(.warning(nil, PhoneCauses.busyLine(calls.count)))
@@ -23,12 +29,14 @@ extension PhoneCore {
         }
         var offer: ExaminedOffer?
         if let body = invite.message.body(ofType: "application", "sdp"), !body.isEmpty {
+            var read: SessionDescription?
             do throws(SDPError) {
                 let description = try SessionDescription(parsing: body)
+                read = description
                 let probe = OfferAnswer(capabilities: configuration.audio, sessionID: 0)
                 offer = try probe.examine(description)
             } catch {
-                refuse(session, error, now: now)
+                refuse(session, error, offer: read, now: now)
                 return
             }
         }
@@ -49,6 +57,7 @@ extension PhoneCore {
         call.lastReason = message.reasonPhrase
         if let body = message.body(ofType: "application", "sdp"), !body.isEmpty { earlyMedia(call, body, tag: message.to.tag) }
         noteProgress(call, message)
+        noteIdentity(call, message)
         emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
     }
 
@@ -78,6 +87,7 @@ extension PhoneCore {
         call.answeredAt = now
         call.peerAllows = message.allow
         reviewRingback(call)
+        noteIdentity(call, message)
         call.lastStatus = message.statusCode
         call.lastReason = message.reasonPhrase
         let early = call.earlyAnswers.first { $0.tag == message.to.tag }
@@ -87,7 +97,7 @@ extension PhoneCore {
             return
         }
         do throws(SDPError) {
-            if let body = message.body(ofType: "application", "sdp"), !body.isEmpty {
+            if !call.options.isLateOffer, let body = message.body(ofType: "application", "sdp"), !body.isEmpty {
                 call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
             } else if let early {
                 // The answer came in a provisional response; the 2xx need not repeat it (RFC 3261 §13.2.1).
@@ -148,18 +158,27 @@ extension PhoneCore {
         guard let id = callOfSession[session], let call = calls[id] else { return }
         if continueThroughGateway(call, end, now: now) { return }
         let duration = call.answeredAt.map { now - $0 } ?? .zero
+        var cause = end.cause
+        if cause.code == "call.incompatible" { cause.evidence.append(.init("offered", ourFormats)) }
         finish(
             id,
             CallEnd(
-                cause: end.cause, isByRemote: end.byRemote, wasEstablished: end.wasEstablished || call.answeredAt != nil,
+                cause: cause, isByRemote: end.byRemote, wasEstablished: end.wasEstablished || call.answeredAt != nil,
                 duration: duration))
     }
 
     /// Refuses with what is wrong, 488 as a rule; the call never rings.
-    func refuse(_ session: SessionID, _ error: SDPError, now: MonotonicTime) {
-        agent.reject(session, status: error.status, reason: nil, now: now)
-        emit(.warning(nil, PhoneCauses.refusedMedia(error)))
+    func refuse(_ session: SessionID, _ error: SDPError, offer: SessionDescription? = nil, now: MonotonicTime) {
+        // RFC 3261 §21.4.26: what was wrong with it.
+        let warning = Warning(code: error.warning, agent: "handset", text: error.reason)
+        agent.reject(session, status: error.status, reason: nil, headers: [(.warning, warning.description)], now: now)
+        var cause = PhoneCauses.refusedMedia(error)
+        if let offer { cause.evidence += [.init("offered", offer.audioFormats), .init("ours", ourFormats)] }
+        emit(.warning(nil, cause))
     }
+
+    /// Our codecs, for the evidence of causes.
+    private var ourFormats: String { configuration.audio.codecs.map(\.name).joined(separator: ", ") }
 
     /// Ends a call whose peer has sent nothing for too long.
     func endVanished(_ id: CallID, now: MonotonicTime) {

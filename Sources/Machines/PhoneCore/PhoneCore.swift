@@ -33,6 +33,8 @@ public final class PhoneCore {
     var pauses = CallDeadlines()
     /// Tones that wait whether their digit comes by another way too.
     var tones = CallDeadlines()
+    /// Calls that answer themselves after a while.
+    var autoAnswers = CallDeadlines()
     var accounts: [AccountID: AccountConfiguration] = [:]
     var isStopping = false
     /// The agent has stopped; when the phone stops at the latest, last statistics or not.
@@ -73,6 +75,7 @@ public final class PhoneCore {
         while let call = silences.popDue(at: now) { endVanished(call, now: now) }
         while let call = pauses.popDue(at: now) { sendNextInfoDigit(call, now: now) }
         while let call = tones.popDue(at: now) { tonesDue(call, now: now) }
+        while let call = autoAnswers.popDue(at: now) { answerDue(call, now: now) }
         drainAgent(now: now)
         if let stopLimit, stopLimit <= now { stop() }
     }
@@ -80,7 +83,7 @@ public final class PhoneCore {
     /// When `advance(to:)` must be called next; nil while nothing waits.
     public var nextDeadline: MonotonicTime? {
         var earliest = agent.nextDeadline
-        for deadline in [silences.next, pauses.next, tones.next, stopLimit] {
+        for deadline in [silences.next, pauses.next, tones.next, autoAnswers.next, stopLimit] {
             if let deadline { earliest = min(earliest ?? deadline, deadline) }
         }
         return earliest
@@ -94,6 +97,9 @@ public final class PhoneCore {
     /// Adds an account. If it registers, the first REGISTER leaves at once.
     public func addAccount(_ account: AccountConfiguration, now: MonotonicTime) throws(PhoneError) -> AccountID {
         if isStopping { throw PhoneError(.stopping, "The phone is being shut down.") }
+        for header in account.calls.headers where UserAgent.isReserved(header.name) {
+            throw PhoneError(.badHeader, "“\(header.name)” is set by the phone itself.")
+        }
         let id = agent.addAccount(account, now: now)
         accounts[id] = account
         drainAgent(now: now)
@@ -157,7 +163,7 @@ public final class PhoneCore {
     /// Whether nothing is left over from calls: used by simulations after each run.
     package var isQuiet: Bool {
         calls.isEmpty && closingPorts.isEmpty && silences.next == nil && pauses.next == nil && tones.next == nil
-            && callOfSession.isEmpty && callOfPort.isEmpty
+            && autoAnswers.next == nil && callOfSession.isEmpty && callOfPort.isEmpty
     }
 
     // MARK: Inner
@@ -205,6 +211,9 @@ public final class PhoneCore {
             reinviteFailed(session, cause, willRetry: willRetry, now: now)
         case .reinviteDue(let session): reinviteDue(session, now: now)
         case .refreshDue(let session): refreshDue(session, now: now)
+        case .update(let session, let update): updated(session, update, now: now)
+        case .earlyOffer(let session, let message): earlyOffer(session, message, now: now)
+        case .earlyAnswer(let session, let message): earlyAnswer(session, message, now: now)
         case .info(let session, let contentType, let body): info(session, contentType, body, now: now)
         case .infoAnswered(let session, let status, let accepted): infoAnswered(session, status, accepted, now: now)
         case .ended(let session, let end): sessionEnded(session, end, now: now)

@@ -50,6 +50,8 @@ public struct IncomingCall: Sendable {
     public var remote: URI
     /// The INVITE, for header fields that the application wants to read.
     public var invite: SIPMessage
+    /// Who calls and how the call came here; nil where nothing but From is known.
+    public var identity: CallerIdentity?
     /// Whether another call is up: this one waits.
     public var isWaiting = false
 }

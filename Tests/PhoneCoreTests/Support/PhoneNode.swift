@@ -138,6 +138,8 @@ final class PhoneNode: BenchNode {
             return switch notice {
             case .ringback(let state): "ringback \(state.rawValue)"
             case .waiting: "waiting"
+            case .identity(let identity): "identity \(identity.asserted ?? identity.claimed)"
+            case .autoAnswer(let request, let isAllowed): "autoanswer \(request.field) \(isAllowed)"
             case .continued(let target, _): "continued \(target)"
             }
         }

@@ -162,6 +162,15 @@ extension AgentNode {
     var infoAnswers: [Int] {
         events.compactMap { if case .infoAnswered(_, let status, _) = $0 { status } else { nil } }
     }
+    var refreshes: [SIPMessage] {
+        events.compactMap { if case .update(_, .refreshed(let message)) = $0 { message } else { nil } }
+    }
+    var updateOffers: [SIPMessage] {
+        events.compactMap { if case .update(_, .offered(let message)) = $0 { message } else { nil } }
+    }
+    var earlyAnswers: [SIPMessage] {
+        events.compactMap { if case .earlyAnswer(_, let message) = $0 { message } else { nil } }
+    }
     var hasStopped: Bool { events.contains { if case .stopped = $0 { true } else { false } } }
 
     /// All that the agent sent.

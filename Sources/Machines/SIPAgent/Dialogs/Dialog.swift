@@ -24,7 +24,7 @@ struct Dialog: Sendable {
     /// Our From in requests, with our tag, as it is written.
     let local: String
     /// Our To in requests, with their tag if they gave one, as it is written.
-    let remote: String
+    private(set) var remote: String
     /// The number of our last request; nil-free: the first one of a UAS is 1.
     private(set) var localSequence: UInt32
     /// The highest number of their requests; nil until one came.
@@ -74,16 +74,15 @@ struct Dialog: Sendable {
     /// The ACK to a 2xx of the INVITE with that number (§13.2.2.4); it does not count up.
     func makeACK(sequence: UInt32) -> MessageBuilder { makeRequest(.ack, sequence: sequence).message }
 
+    /// What a route set makes of the Request-URI and the Route fields (§12.2.1.1), within dialogs and for preloaded routes.
+    static func aim(_ routes: [NameAddress], at target: URI) -> (requestURI: URI, routes: [NameAddress]) {
+        guard let first = routes.first, let hop = first.uri.sip, !hop.isLooseRouter else { return (target.asRequestURI, routes) }
+        // A strict router expects itself in the Request-URI; the target travels as the last route.
+        return (first.uri.asRequestURI, routes.dropFirst() + [NameAddress(uri: target)])
+    }
+
     private func makeRequest(_ method: Method, sequence: UInt32) -> (message: MessageBuilder, requestURI: URI) {
-        var routes = routeSet
-        var requestURI = remoteTarget
-        if let first = routes.first, let hop = first.uri.sip, !hop.isLooseRouter {
-            // A strict router expects itself in the Request-URI; the target travels as the last route.
-            requestURI = first.uri
-            routes.removeFirst()
-            routes.append(NameAddress(uri: remoteTarget))
-        }
-        requestURI = requestURI.asRequestURI
+        let (requestURI, routes) = Self.aim(routeSet, at: remoteTarget)
         var builder = MessageBuilder(request: method, uri: requestURI)
         for route in routes { builder.add(.route, route.description) }
         builder.add(.maxForwards, "70")
@@ -104,6 +103,8 @@ struct Dialog: Sendable {
     /// A target refresh: the Contact of a re-INVITE or of its 2xx becomes the remote target (§12.2.1.2, §12.2.2).
     mutating func refreshTarget(from message: SIPMessage) {
         if let contact = message.contacts.first { remoteTarget = contact.uri }
+        // RFC 4916 §4.4.1: who the peer is may change; the tag stays.
+        if message.isRequest, let from = message.first(.from), from != remote { remote = from }
     }
 
     /// The number of a challenged request that is sent again within the dialog (§22.2).

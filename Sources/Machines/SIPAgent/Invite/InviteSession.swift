@@ -68,6 +68,19 @@ final class InviteSession {
     var sessionTimer: SessionTimer?
     /// The Min-SE that a 422 named, for later requests.
     var minimumInterval: UInt32?
+    /// UAS: its reliable provisional responses; nil: ordinary ones.
+    var ringing: ReliableRinging?
+    /// UAC: remote tags of early dialogs in which offer and answer were exchanged reliably.
+    var agreedEarly: [String] = []
+    /// An UPDATE or PRACK of the peer whose offer waits for the user's answer.
+    var serverUpdate: ServerUpdate?
+    /// Our UPDATE that refreshes the session.
+    var update: ClientRequest?
+    /// The peer's Allow names UPDATE, as far as was looked.
+    var peerAllowsUpdate = false
+    var peerRefusedUpdate = false
+    /// UAC: our Contact does not name us.
+    var isAnonymous = false
     /// Our requests that are not finished, the INVITE among them.
     var openRequests = 0
     /// A BYE is owed as soon as it may be sent (§15: not before the ACK of our 2xx).

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Reliable provisional responses as the caller (RFC 3262 §4). As the called side none is sent: an INVITE that requires
-// them is answered 420.
+// Reliable provisional responses as the caller (RFC 3262 §4).
 //
 //   INVITE (Supported: 100rel) ─► 183 Require: 100rel, RSeq: 7 ─► PRACK RAck: 7 1 INVITE ─► 200
 //                                 183 RSeq: 7 again, or a gap   ─► left aside; the PRACK's transaction repeats it
@@ -42,7 +41,8 @@ extension UserAgent {
 
     /// Sends the PRACK within the early dialog; false: too many requests are open, and the response is left aside.
     func acknowledgeProgress(
-        _ number: UInt32, _ response: SIPMessage, _ request: ClientRequest, _ session: InviteSession, now: MonotonicTime
+        _ number: UInt32, _ response: SIPMessage, _ request: ClientRequest, _ session: InviteSession, answer: [UInt8]? = nil,
+        now: MonotonicTime
     ) -> Bool {
         let tag = response.toTag
         guard session.openRequests < configuration.maximumPendingRequests,
@@ -55,6 +55,9 @@ extension UserAgent {
         let prack = makeRequest(
             .prack, .prack(session.id, tag: tag), in: &session.earlyDialogs[index], account: session.account)
         prack.message.add(.rack, "\(number) \(request.sequence) INVITE")
+        if let answer { prack.message.setBody(answer, type: "application/sdp") }
+        if !response.body.isEmpty, session.offerWasSent, !session.agreedEarly.contains(tag) { session.agreedEarly.append(tag) }
+        if response.lists(.allow, Token.update) { session.peerAllowsUpdate = true }
         let progress = ReliableProgress(
             remoteTag: tag, inviteSequence: request.sequence, lastNumber: number, lastSequence: prack.sequence)
         if let known = request.reliable.firstIndex(where: { $0.remoteTag == tag }) {
@@ -64,6 +67,15 @@ extension UserAgent {
         }
         start(prack, now: now)
         return true
+    }
+
+    /// The answer to an offer in a reliable provisional response (`earlyOffer`): it goes out in the PRACK.
+    public func acknowledgeProgress(_ id: SessionID, _ response: SIPMessage, answer: [UInt8], now: MonotonicTime) {
+        guard let session = sessions[id], session.phase == .calling, let request = session.invite,
+            let number = reliableNumber(of: response, request)
+        else { return }
+        if acknowledgeProgress(number, response, request, session, answer: answer, now: now) { emit(.progress(id, response)) }
+        pump(now)
     }
 
     /// The next number of the dialog with that tag, early or not, for a PRACK that is sent again with credentials.

@@ -40,6 +40,8 @@ extension UserAgent {
         dialogs[dialog.id] = id
         session.serverInvite = InviteSession.ServerInvite(
             transaction: transaction, request: request, isInitial: true, offerIsOurs: request.body.isEmpty)
+        session.ringing = reliableRinging(for: request)
+        if session.ringing != nil { session.peerAllowsUpdate = request.lists(.allow, Token.update) }
         serverInvites[transaction] = id
         if !isTrusted {
             session.countedSource = key
@@ -47,7 +49,7 @@ extension UserAgent {
         }
         let limit = request.expires.map { min(.seconds(Int64($0)), configuration.ringLimit) } ?? configuration.ringLimit
         timers.arm(.ringLimit(id), at: now + limit)
-        emit(.incoming(id, IncomingInvite(account: account?.id, message: request, source: source)))
+        emit(.incoming(id, IncomingInvite(account: account?.id, message: request, source: source, isFromServer: isTrusted)))
     }
 
     /// An INVITE that did not come from the account's server does not ring. The user hears of it, but not of each one:
@@ -60,30 +62,50 @@ extension UserAgent {
     }
 
     /// Tells the caller that the user is being alerted: 180, or another provisional status from 101 to 199.
-    public func ring(_ id: SessionID, status: Int = 180, body: [UInt8]? = nil, now: MonotonicTime) {
+    /// It is sent reliably where the caller wants that (`ringsReliably`).
+    public func ring(
+        _ id: SessionID, status: Int = 180, body: [UInt8]? = nil, headers: [(HeaderName, String)] = [], now: MonotonicTime
+    ) {
         guard let session = sessions[id], session.phase == .ringing, let server = session.serverInvite else { return }
-        var response = makeInviteResponse(session, server.request, status: min(max(status, 101), 199))
+        let status = min(max(status, 101), 199)
+        if session.ringing != nil {
+            ringReliably(session, .init(status: status, body: body, headers: headers), now: now)
+            return pump(now)
+        }
+        var response = makeInviteResponse(session, server.request, status: status)
+        for (name, value) in headers { response.add(name, value) }
         if let body { response.setBody(body, type: "application/sdp") }
         stack.respond(server.transaction, response, now: now)
         pump(now)
     }
 
     /// Takes the call: 200 with the answer, or with our offer where the INVITE had none.
-    public func accept(_ id: SessionID, answer: [UInt8]?, now: MonotonicTime) {
+    public func accept(_ id: SessionID, answer: [UInt8]?, headers: [(HeaderName, String)] = [], now: MonotonicTime) {
         guard let session = sessions[id], session.phase == .ringing else { return }
-        session.phase = .awaitingACK
-        session.wasEstablished = true
-        session.dialog?.isEarly = false
-        timers.cancel(.ringLimit(id))
-        succeed(session, body: answer, now: now)
+        if mustWaitForPrack(session) {
+            session.ringing?.acceptance = (answer, headers)
+        } else {
+            succeedInitial(session, answer, headers, now: now)
+        }
         pump(now)
     }
 
+    func succeedInitial(_ session: InviteSession, _ answer: [UInt8]?, _ headers: [(HeaderName, String)], now: MonotonicTime) {
+        stopRepeatingProgress(session)
+        session.phase = .awaitingACK
+        session.wasEstablished = true
+        session.dialog?.isEarly = false
+        timers.cancel(.ringLimit(session.id))
+        succeed(session, body: answer, headers, now: now)
+    }
+
     /// Refuses the call with a final status from 300 to 699.
-    public func reject(_ id: SessionID, status: Int, reason: String? = nil, now: MonotonicTime) {
+    public func reject(
+        _ id: SessionID, status: Int, reason: String? = nil, headers: [(HeaderName, String)] = [], now: MonotonicTime
+    ) {
         guard let session = sessions[id], session.phase == .ringing else { return }
         let status = min(max(status, 300), 699)
-        refuseInvite(session, status, reason: reason, now: now)
+        refuseInvite(session, status, headers, reason: reason, now: now)
         end(session, byRemote: false, Causes.rejected(status), now: now)
         pump(now)
     }
@@ -103,7 +125,7 @@ extension UserAgent {
     }
 
     /// A response that makes or refreshes the dialog: Contact and Record-Route with it (§12.1.1).
-    private func makeInviteResponse(_ session: InviteSession, _ request: SIPMessage, status: Int) -> MessageBuilder {
+    func makeInviteResponse(_ session: InviteSession, _ request: SIPMessage, status: Int) -> MessageBuilder {
         let isInitial = session.serverInvite?.isInitial ?? false
         var response = request.makeResponse(status: status, toTag: isInitial ? session.dialog?.id.localTag : nil)
         response.copy(.recordRoute, of: request)
@@ -116,9 +138,10 @@ extension UserAgent {
     }
 
     /// Sends our 2xx and keeps it until its ACK.
-    private func succeed(_ session: InviteSession, body: [UInt8]?, now: MonotonicTime) {
+    private func succeed(_ session: InviteSession, body: [UInt8]?, _ headers: [(HeaderName, String)] = [], now: MonotonicTime) {
         guard var server = session.serverInvite else { return }
         var builder = makeInviteResponse(session, server.request, status: 200)
+        for (name, value) in headers { builder.add(name, value) }
         agreeTimer(session, server.request, &builder, now: now)
         if let body { builder.setBody(body, type: "application/sdp") }
         let response = builder.build()
@@ -143,11 +166,13 @@ extension UserAgent {
 
     /// No ACK in 64*T1: the session is ended with BYE (B-039).
     func ackMissing(_ id: SessionID, now: MonotonicTime) {
-        guard let session = sessions[id], session.serverInvite?.success != nil else { return }
+        guard let session = sessions[id], let server = session.serverInvite, server.success != nil else { return }
         counters.increment(.missingACK)
         forgetServerInvite(session)
         sendBye(session, now: now)
-        end(session, byRemote: false, Causes.noACK, now: now)
+        let source = session.dialog?.source
+        let contact = server.success?.contacts.first.map { "\($0.uri)" } ?? ""
+        end(session, byRemote: false, Causes.noACK(contact: contact, caller: source?.remote), now: now)
     }
 
     /// The ACK of a 2xx of ours.
@@ -184,6 +209,7 @@ extension UserAgent {
         serverInvites[server.transaction] = nil
         timers.cancel(.repeatSuccess(session.id))
         timers.cancel(.awaitACK(session.id))
+        stopRepeatingProgress(session)
     }
 
     /// CANCEL met an INVITE without a final answer (§9.2).
@@ -214,6 +240,9 @@ extension UserAgent {
             refuse(request, transaction, 481, now: now)
         } else if let server = session.serverInvite, server.success == nil || server.offerIsOurs {
             // One is unanswered, or its answer is still to come in the ACK (B-040).
+            counters.increment(.overlappingInvite)
+            refuse(request, transaction, 500, [(.retryAfter, "\(random.integer(in: 0...10))")], now: now)
+        } else if session.serverUpdate != nil {
             counters.increment(.overlappingInvite)
             refuse(request, transaction, 500, [(.retryAfter, "\(random.integer(in: 0...10))")], now: now)
         } else if session.reinvite != nil || session.phase == .calling || session.phase == .answering {

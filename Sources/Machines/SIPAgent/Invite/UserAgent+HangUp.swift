@@ -15,8 +15,12 @@ extension UserAgent {
     /// Ends the session in whatever state it is.
     ///
     /// - Parameter cause: why; nil: the user hung up.
-    public func hangUp(_ id: SessionID, cause: Cause? = nil, now: MonotonicTime) {
+    /// - Parameter reason: told to the peer in CANCEL or BYE (RFC 3326); nil: the status of the cause, where it has one.
+    public func hangUp(_ id: SessionID, cause: Cause? = nil, reason: Reason? = nil, now: MonotonicTime) {
         guard let session = sessions[id], session.phase != .over else { return }
+        if let reason = reason ?? cause?.status.map({ Reason(cause: $0, text: cause?.sentence) }) {
+            session.endHeaders.append((.reason, reason.description))
+        }
         hangUp(session, cause: cause, refusal: cause?.status ?? 603, now: now)
         pump(now)
     }
@@ -94,6 +98,10 @@ extension UserAgent {
         refuse(request, transaction, 200, now: now)
         session.byeDone = true
         session.owesBye = false
+        if let update = session.serverUpdate {
+            session.serverUpdate = nil
+            refuse(update.request, update.transaction, 487, now: now)
+        }
         if session.serverInvite?.success == nil {
             refuseInvite(session, 487, now: now)
         } else {

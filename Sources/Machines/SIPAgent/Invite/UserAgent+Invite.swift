@@ -12,7 +12,7 @@ extension UserAgent {
     /// Header fields that the protocol sets itself.
     private static let reserved: [HeaderName] = [
         .via, .from, .to, .callID, .cseq, .contact, .maxForwards, .route, .recordRoute, .contentLength, .contentType,
-        .authorization, .proxyAuthorization, .require, .allow, .supported,
+        .authorization, .proxyAuthorization, .require, .allow, .supported, .unsupported, .sessionExpires, .minSE, .rseq, .rack,
     ]
 
     /// Whether an application may not give a header field of this name: the protocol sets it.
@@ -24,9 +24,10 @@ extension UserAgent {
     ///   - accountID: who calls; nil: nobody in particular, straight to the target.
     ///   - offer: the SDP offer; nil: the peer makes it in its 2xx (§13.2.1), and `acknowledge` answers it.
     ///   - headers: further header fields of the INVITE.
+    ///   - isAnonymous: the called side is not told who calls (RFC 3323 §4.1.1); the account's own server is, to vouch for us.
     public func invite(
         from accountID: AccountID?, to target: URI, offer: [UInt8]?, headers: [(HeaderName, String)] = [],
-        now: MonotonicTime
+        isAnonymous: Bool = false, now: MonotonicTime
     ) throws(AgentError) -> SessionID {
         guard life == .running else { throw AgentError(.stopped, "the agent has been shut down") }
         guard activeCalls < configuration.maximumCalls else {
@@ -43,10 +44,11 @@ extension UserAgent {
         let nextHop = try nextHop(to: target, account: account)
         let id = newSession(account: accountID, isOutgoing: true)
         counters.increment(.callsOut)
-        let request = makeInvite(id, account, target, nextHop, offer, headers)
+        let request = makeInvite(id, account, target, nextHop, offer, headers, isAnonymous: isAnonymous)
         if let session = sessions[id] {
             session.invite = request
             session.offerWasSent = offer != nil
+            session.isAnonymous = isAnonymous
         }
         timers.arm(.ringLimit(id), at: now + configuration.ringLimit)
         start(request, now: now)
@@ -81,34 +83,41 @@ extension UserAgent {
 
     private func makeInvite(
         _ id: SessionID, _ account: Account?, _ target: URI, _ nextHop: URI, _ offer: [UInt8]?,
-        _ headers: [(HeaderName, String)]
+        _ headers: [(HeaderName, String)], isAnonymous: Bool
     ) -> ClientRequest {
-        let requestURI = target.asRequestURI
-        var local = account?.identity ?? NameAddress(uri: .sip(SIPURI(host: .name("invalid"), port: nil)))
+        let calledURI = target.asRequestURI
+        var requestURI = calledURI
+        var routes: [String] = []
+        if let account {
+            if let proxy = account.configuration.proxy, account.configuration.calls.proxyIsStrictRouter {
+                let aimed = Dialog.aim([NameAddress(uri: .sip(proxy.withoutHeaders))], at: calledURI)
+                requestURI = aimed.requestURI
+                routes = aimed.routes.map(\.description)
+            } else {
+                routes = preloadedRoutes(account)
+            }
+        }
+        var local = isAnonymous ? Self.anonymous : account?.identity ?? NameAddress(uri: .sip(SIPURI(host: .name("invalid"), port: nil)))
         local.tag = random.token(10)
         let sequence = UInt32(random.integer(in: 1...30_000))
         var message = MessageBuilder(request: .invite, uri: requestURI)
-        if let account { for route in preloadedRoutes(account) { message.add(.route, route) } }
+        for route in routes { message.add(.route, route) }
         message.add(.maxForwards, "70")
         message.add(.from, local.description)
-        message.add(.to, NameAddress(uri: requestURI).description)
+        message.add(.to, NameAddress(uri: calledURI).description)
         message.add(.callID, random.token(22))
         message.add(.cseq, "\(sequence) INVITE")
         message.add(.allow, Self.allowedMethods)
         for (name, value) in headers { message.add(name, value) }
-        // Without an offer of ours a reliable provisional response would bring one, to be answered in its PRACK.
-        let gruuTag = account?.gruu == nil ? "" : ", gruu"
-        if let offer {
-            message.add(.supported, Self.reliableTag + ", " + Self.timerTag + gruuTag)
-            message.setBody(offer, type: "application/sdp")
-        } else {
-            message.add(.supported, Self.timerTag + gruuTag)
-        }
+        if let account { addIdentity(to: &message, account, nextHop: nextHop, isAnonymous: isAnonymous) }
+        message.add(.supported, Self.reliableTag + ", " + Self.timerTag + (account?.gruu == nil ? "" : ", gruu"))
+        if let offer { message.setBody(offer, type: "application/sdp") }
         let request = ClientRequest(
             .invite(id), account: account?.id, method: .invite, message: message, sequence: sequence, nextHop: nextHop,
             contact: .dialog, local: local, requestURI: requestURI)
         askForTimer(request)
-        request.fillsLocalHost = account == nil
+        request.fillsLocalHost = account == nil && !isAnonymous
+        request.isAnonymous = isAnonymous
         request.mayChangeTarget = true
         return request
     }
@@ -144,7 +153,15 @@ extension UserAgent {
             session.earlyDialogs.append(dialog)
             dialogs[dialog.id] = id
         }
-        if let number, !acknowledgeProgress(number, response, request, session, now: now) { return }
+        if let number {
+            // Without an offer of ours the first one of a dialog brings theirs, to be answered in the PRACK (RFC 3262 §5).
+            if !session.offerWasSent, !response.body.isEmpty, !session.agreedEarly.contains(tag) {
+                session.agreedEarly.append(tag)
+                emit(.earlyOffer(id, response))
+                return
+            }
+            guard acknowledgeProgress(number, response, request, session, now: now) else { return }
+        }
         emit(.progress(id, response))
     }
 
@@ -189,9 +206,10 @@ extension UserAgent {
         }
         session.wasEstablished = true
         adoptTimer(session, from: response, now: now)
-        if session.offerWasSent {
+        if session.offerWasSent || session.agreedEarly.contains(dialog.id.remoteTag) {
             session.phase = .established
             acknowledge(transaction, dialog, body: nil, now: now)
+            guard session.phase == .established else { return }
         } else {
             session.phase = .answering
             session.acceptedInvite = transaction
@@ -222,7 +240,11 @@ extension UserAgent {
             if let ack = leg.sentACK, let target = leg.target { stack.resend(ack, to: target, now: now) }
             return
         }
-        guard case .invite = accepted.request.purpose, accepted.legs.count < configuration.maximumEarlyDialogs else { return }
+        guard case .invite = accepted.request.purpose else { return }
+        guard accepted.legs.count < configuration.maximumAnsweredForks else {
+            counters.increment(.forkLimit)
+            return
+        }
         counters.increment(.extraFork)
         var dialog = makeDialog(accepted.request, response)
         dialog.source = source

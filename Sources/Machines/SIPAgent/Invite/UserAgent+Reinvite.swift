@@ -16,7 +16,7 @@ extension UserAgent {
     public func reinvite(_ id: SessionID, offer: [UInt8], now: MonotonicTime) {
         guard let session = sessions[id], session.phase != .over else { return }
         session.reinviteIsWanted = false
-        guard session.phase == .established, session.serverInvite == nil, session.reinvite == nil,
+        guard session.phase == .established, session.serverInvite == nil, session.reinvite == nil, session.serverUpdate == nil,
             !timers.isArmed(.reinvite(id)), var dialog = session.dialog
         else {
             session.reinviteIsWanted = true
@@ -25,6 +25,7 @@ extension UserAgent {
         }
         let request = makeRequest(.invite, .reinvite(id), in: &dialog, account: session.account)
         session.dialog = dialog
+        request.isAnonymous = session.isAnonymous
         request.message.add(.allow, Self.allowedMethods)
         keepTimer(request, of: session)
         request.message.setBody(offer, type: "application/sdp")
@@ -38,7 +39,7 @@ extension UserAgent {
         let (message, uri) = dialog.makeRequest(method)
         return ClientRequest(
             purpose, account: account, method: method, message: message, sequence: dialog.localSequence,
-            nextHop: dialog.nextHop, contact: method == .invite ? .dialog : .none, requestURI: uri,
+            nextHop: dialog.nextHop, contact: method == .invite || method == .update ? .dialog : .none, requestURI: uri,
             source: dialog.source)
     }
 
@@ -71,6 +72,7 @@ extension UserAgent {
         _ response: SIPMessage, _ transaction: TransactionID, _ source: MessageSource, _ request: ClientRequest,
         _ session: InviteSession, now: MonotonicTime
     ) {
+        if request.method == .update { return updateSucceeded(response, source, session, now: now) }
         guard session.dialog != nil else { return }
         session.dialog?.refreshTarget(from: response)
         session.dialog?.source = source
@@ -109,6 +111,7 @@ extension UserAgent {
     /// Tells the user that the way is free for the re-INVITE that had to wait.
     func reinviteIfWanted(_ session: InviteSession, now: MonotonicTime) {
         guard session.reinviteIsWanted, session.phase == .established, session.serverInvite == nil, session.reinvite == nil,
+            session.serverUpdate == nil,
             !timers.isArmed(.reinvite(session.id))
         else { return }
         session.reinviteIsWanted = false

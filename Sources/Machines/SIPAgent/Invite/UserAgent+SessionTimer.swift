@@ -50,7 +50,7 @@ extension UserAgent {
 
     /// 422: again with the interval that it names (§7.3, B-046); false: that is of no use.
     func raiseInterval(_ response: SIPMessage, _ request: ClientRequest, now: MonotonicTime) -> Bool {
-        guard request.method == .invite, let least = response.minSE, least > request.sessionInterval,
+        guard request.method == .invite || request.method == .update, let least = response.minSE, least > request.sessionInterval,
             request.intervalRetries < configuration.maximumIntervalRetries, let target = request.target
         else { return false }
         counters.increment(.sessionIntervalRaised)
@@ -71,6 +71,7 @@ extension UserAgent {
             forgetSessionTimer(session)
             return
         }
+        noteAllowed(session, response)
         set(session, expires.interval, refreshesAreOurs: expires.refresher != .uas, now: now)
     }
 
@@ -88,6 +89,7 @@ extension UserAgent {
         let refresher = isKnown ? asked.refresher ?? .uac : .uas
         response.add(.sessionExpires, SessionExpires(interval: asked.interval, refresher: refresher).description)
         if refresher == .uac { response.add(.require, Self.timerTag) }
+        noteAllowed(session, request)
         set(session, asked.interval, refreshesAreOurs: refresher == .uas, now: now)
     }
 
@@ -122,8 +124,8 @@ extension UserAgent {
             return
         }
         timers.arm(.session(id), at: min(timer.deadline, now + timer.reminder))
-        guard session.phase == .established, session.reinvite == nil, session.serverInvite == nil else { return }
+        guard session.phase == .established, session.reinvite == nil, session.serverInvite == nil, session.update == nil else { return }
         counters.increment(.sessionRefreshDue)
-        emit(.refreshDue(id))
+        if !refreshByUpdate(session, now: now) { emit(.refreshDue(id)) }
     }
 }

@@ -11,6 +11,28 @@ public struct AccountCallSettings: Sendable {
     /// Where a call goes on that cannot be completed over IP; nil: nowhere.
     public var gateway: PSTNGateway?
 
+    /// What the account's server asserts of callers (P-Asserted-Identity, Remote-Party-ID) is shown; from anybody else it never is.
+    public var trustsServer = true
+    /// Says in P-Preferred-Identity (RFC 3325 §9.2) as whom we call, to the account's own server only. An anonymous call says it in
+    /// any case.
+    public var sendsPreferredIdentity = false
+    /// The proxy is a strict router (RFC 2543): it wants itself in the Request-URI.
+    public var proxyIsStrictRouter = false
+    /// Header fields of our own for requests of one method; those that the protocol sets itself are left out.
+    public var headers: [MethodHeader] = []
+
+    /// A header field that goes into every request of a method.
+    public struct MethodHeader: Sendable, Hashable {
+        public var method: Method
+        public var name: HeaderName
+        public var value: String
+        public init(_ method: Method, _ name: HeaderName, _ value: String) {
+            self.method = method
+            self.name = name
+            self.value = value
+        }
+    }
+
     public init() {}
 }
 

@@ -16,6 +16,9 @@ public enum AgentCounter: Int, CounterName {
     case reliableProgress, reliableProgressOutOfOrder, reliableProgressLimit
     case sessionIntervalRaised, sessionIntervalShort, sessionRefreshDue, sessionExpired
     case redirectionFollowed, redirectionLoop, redirectionLimit, redirectionUnusable
+    case reliableRinging, missingPRACK, unmatchedPRACK
+    case updatesIn, updatesOut
+    case forkLimit, ackWithoutWay
     case strayResponse, registrationFlowLost
     case registrationLimitReached, registrationsRefreshed, clockJumps
     case serviceRouteIgnored, gruuMissing, pushRefused

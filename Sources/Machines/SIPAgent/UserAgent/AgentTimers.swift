@@ -8,6 +8,9 @@ enum AgentTimer: Hashable, Sendable {
     case repeatSuccess(SessionID)
     /// 64*T1 after our 2xx: no ACK came.
     case awaitACK(SessionID)
+    /// Our reliable provisional response again, until the PRACK (RFC 3262 §3); 64*T1 after it: no PRACK came.
+    case repeatProgress(SessionID)
+    case awaitPRACK(SessionID)
     /// The wait after 491 or 500 to our re-INVITE.
     case reinvite(SessionID)
     /// A refresh of the session is due, or did not come (RFC 4028).
@@ -52,7 +55,7 @@ struct AgentTimers {
     mutating func postpone(by interval: Interval) {
         queue.postpone(by: interval) { timer in
             switch timer {
-            case .repeatSuccess, .awaitACK, .reinvite, .registrationLimit, .shutDown: true
+            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .shutDown: true
             case .session, .ringLimit, .registration: false
             }
         }

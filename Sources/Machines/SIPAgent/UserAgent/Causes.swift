@@ -11,7 +11,29 @@ enum Causes {
     static let hungUp = Cause("call.hung-up", "The call was hung up here.")
     static let shutDown = Cause("call.shut-down", "The phone was shut down.")
     static let unanswered = Cause("call.unanswered", "Nobody answered in the time allowed.", status: 480)
-    static let noACK = Cause("call.no-ack", "The caller never confirmed that the call was answered.")
+    static let noPRACK = Cause("call.no-prack", "The caller never confirmed that it heard of the ringing.", status: 504)
+
+    /// Our Contact is where the ACK was to come: if it is private and the caller is not near, it may have misled.
+    static func noACK(contact: String, caller: SocketAddress?) -> Cause {
+        var sentence = "The caller never confirmed that the call was answered."
+        if let caller, let uri = try? URI(contact), case .address(let own) = uri.sip?.host, own.isPrivate, !caller.ip.isPrivate {
+            sentence =
+                "The caller never confirmed that the call was answered: it was told to send that to \(own), an address that only "
+                + "this network knows."
+        }
+        return Cause(
+            "call.no-ack", sentence,
+            evidence: [.init("Contact", contact)] + (caller.map { [.init("caller", "\($0)")] } ?? []))
+    }
+
+    /// The address that a 2xx gave for its ACK leads nowhere.
+    static func ackUnroutable(_ hop: String, isRoute: Bool, _ failure: RequestFailure) -> Cause {
+        var evidence = [Cause.Evidence(isRoute ? "Record-Route" : "Contact", printable(hop))]
+        if case .notLocated(let text) = failure { evidence.append(.init("name", text)) }
+        return Cause(
+            "call.ack-unroutable", "The call was answered, but the address that the other side gave for itself leads nowhere.",
+            evidence: evidence)
+    }
     static let noAnswerInACK = Cause("call.no-media-answer", "The caller confirmed the call without saying how to talk.")
 
     static let sessionExpired = Cause("call.session-expired", "The other side did not confirm that the call is still up.")
@@ -28,7 +50,14 @@ enum Causes {
     }
 
     static func cancelled(_ cancel: SIPMessage) -> Cause {
-        Cause("call.cancelled", "The caller gave up before the call was answered.", status: 487, evidence: reasonHeader(cancel))
+        let reasons = cancel.reasons
+        if reasons.contains(where: \.isAnsweredElsewhere) {
+            return Cause("call.answered-elsewhere", "The call was answered on another phone.", status: 487, evidence: reasonHeader(cancel))
+        }
+        if reasons.contains(where: \.isDeclinedElsewhere) {
+            return Cause("call.declined-elsewhere", "The call was declined on another phone.", status: 487, evidence: reasonHeader(cancel))
+        }
+        return Cause("call.cancelled", "The caller gave up before the call was answered.", status: 487, evidence: reasonHeader(cancel))
     }
 
     /// A call that did not come from the account's server.

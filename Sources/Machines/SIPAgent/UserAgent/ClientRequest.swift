@@ -22,6 +22,8 @@ enum RequestPurpose: Sendable, Hashable {
     case info(SessionID)
     /// The PRACK of a reliable provisional response in the early dialog with that remote tag.
     case prack(SessionID, tag: String)
+    /// An UPDATE in the dialog with that remote tag, early or not.
+    case update(SessionID, tag: String)
     /// The BYE for a surplus fork: nobody hears of it.
     case abandonFork
 }
@@ -52,6 +54,8 @@ final class ClientRequest {
     var requestURI: URI
     /// The host of our From is that of our address, which is known when the target is.
     var fillsLocalHost = false
+    /// Our Contact does not name us.
+    var isAnonymous = false
     /// Whether the next target may be tried after a failure (outside dialogs).
     var mayChangeTarget = false
 

@@ -72,7 +72,7 @@ extension UserAgent {
         case .register: true
         case .invite(let id):
             (request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false) && (sessions[id]?.earlyDialogs.isEmpty ?? false)
-        case .reinvite, .bye, .info, .prack, .abandonFork: false
+        case .reinvite, .bye, .info, .prack, .update, .abandonFork: false
         }
     }
 
@@ -96,7 +96,7 @@ extension UserAgent {
             }
         case .reinvite(let id), .bye(let id), .info(let id):
             request.sequence = sessions[id]?.dialog?.nextSequence() ?? (request.sequence &+ 1)
-        case .prack(let id, let tag):
+        case .prack(let id, let tag), .update(let id, let tag):
             request.sequence = sessions[id].flatMap { nextSequence(of: $0, tag: tag) } ?? (request.sequence &+ 1)
         case .invite, .abandonFork:
             request.sequence &+= 1

@@ -7,7 +7,7 @@ import SIP
 
 extension UserAgent {
     /// The Allow of all we send.
-    static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO"
+    static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, PRACK, UPDATE"
     private static let sipScheme = Array("sip:".utf8)
     private static let acceptedBodies = "application/sdp"
     private static let acceptedInfoBodies = "application/dtmf-relay, application/dtmf"
@@ -20,8 +20,8 @@ extension UserAgent {
         }
         let method = request.method
         switch method {
-        case .invite, .bye, .options, .info: break
-        case .register, .prack, .update, .refer, .notify, .subscribe, .message, .publish:
+        case .invite, .bye, .options, .info, .prack, .update: break
+        case .register, .refer, .notify, .subscribe, .message, .publish:
             counters.increment(.methodNotAllowed)
             refuse(request, transaction, 405, [(.allow, Self.allowedMethods)], now: now)
             return
@@ -81,6 +81,11 @@ extension UserAgent {
         case .invite:
             if checkBody(request, transaction, now: now) { handleReinvite(request, transaction, session, source, now: now) }
         case .info: handleInfo(request, transaction, session, now: now)
+        case .prack: handlePrack(request, transaction, session, id, now: now)
+        case .update:
+            if request.body.isEmpty || checkBody(request, transaction, now: now) {
+                handleUpdate(request, transaction, session, id, source, now: now)
+            }
         default: answerOptions(request, transaction, now: now)
         }
     }
@@ -91,11 +96,13 @@ extension UserAgent {
         return session.earlyDialogs[index].accept(sequence: request.cseqNumber)
     }
 
-    /// §8.2.2.3: what is required and not supported is answered 420; supported are session timers. Proxy-Require is for
+    /// §8.2.2.3: what is required and not supported is answered 420; supported are session timers and reliable provisional responses. Proxy-Require is for
     /// proxies, but a request that insists on it for us is refused as well.
     private func checkExtensions(_ request: SIPMessage, _ transaction: TransactionID, now: MonotonicTime) -> Bool {
         var missing = request.require
-        if !missing.isEmpty { missing.removeAll { $0.asciiLowercased == Self.timerTag } }
+        if !missing.isEmpty {
+            missing.removeAll { $0.asciiLowercased == Self.timerTag || $0.asciiLowercased == Self.reliableTag }
+        }
         if missing.isEmpty { missing = request.proxyRequire }
         guard !missing.isEmpty else { return true }
         counters.increment(.unsupportedExtension)

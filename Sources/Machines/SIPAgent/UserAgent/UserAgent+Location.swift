@@ -10,7 +10,7 @@ extension UserAgent {
     ) {
         guard let uri = hop.sip else {
             // A tel: target within a dialog, or a Contact of another scheme: back to where the dialog came from.
-            proceed(waiter, source.map { .success([SignallingTarget($0)]) } ?? .failure(.notLocated("\(hop)")), now: now)
+            proceed(waiter, source.map { .success([SignallingTarget($0)]) } ?? .failure(.notLocated("\(hop)")), source, now: now)
             return
         }
         let id = location.locate(uri, transport: transportHint(uri, account: account, source: source), now: now)
@@ -45,9 +45,9 @@ extension UserAgent {
                     targets[index].flow = source.flow
                 }
             }
-            proceed(search.waiter, .success(targets), now: now)
+            proceed(search.waiter, .success(targets), search.source, now: now)
         case .failure(let failure):
-            proceed(search.waiter, .failure(.notLocated(failure.text)), now: now)
+            proceed(search.waiter, .failure(.notLocated(failure.text)), search.source, now: now)
         }
     }
 
@@ -56,7 +56,10 @@ extension UserAgent {
         if !stack.exemptSources.contains(target.address.ip) { stack.exemptSources.append(target.address.ip) }
     }
 
-    private func proceed(_ waiter: LocationWaiter, _ outcome: Result<[SignallingTarget], RequestFailure>, now: MonotonicTime) {
+    private func proceed(
+        _ waiter: LocationWaiter, _ outcome: Result<[SignallingTarget], RequestFailure>, _ source: MessageSource?,
+        now: MonotonicTime
+    ) {
         switch waiter {
         case .request(let request):
             if request.isAbandoned {
@@ -68,11 +71,15 @@ extension UserAgent {
                 request.targets = targets
                 if !tryNextTarget(request, now: now) { finish(request, .failure(.noLocalAddress), now: now) }
             case .failure(let failure):
-                finish(request, .failure(failure), now: now)
+                if !sendBack(request, now: now) { finish(request, .failure(failure), now: now) }
             }
         case .ack(let transaction, let tag):
-            guard case .success(let targets) = outcome, let target = targets.first,
-                let accepted = acceptedInvites[transaction],
+            guard case .success(let targets) = outcome, let target = targets.first else {
+                var failure = RequestFailure.noLocalAddress
+                if case .failure(let reason) = outcome { failure = reason }
+                return ackHasNoWay(transaction, tag, source, failure, now: now)
+            }
+            guard let accepted = acceptedInvites[transaction],
                 let index = accepted.legs.firstIndex(where: { $0.remoteTag == tag }), let ack = accepted.legs[index].ack
             else { return }
             accepted.legs[index].target = target

@@ -48,14 +48,17 @@ extension UserAgent {
     @discardableResult
     func transmit(_ request: ClientRequest, to target: SignallingTarget, now: MonotonicTime) -> Bool {
         let account = request.account.flatMap { accounts[$0] }
-        guard let contact = contactURI(account: account, target: target) else { return false }
+        guard var contact = contactURI(account: account, target: target) else { return false }
+        if request.isAnonymous { contact.user = "anonymous" }
         if request.fillsLocalHost { fillLocalHost(request, contact) }
         var message = request.message
         switch request.contact {
         case .none: break
-        case .dialog: message.set(.contact, NameAddress(uri: .sip(dialogContact(account, contact))).description)
+        case .dialog:
+            message.set(.contact, NameAddress(uri: .sip(request.isAnonymous ? contact : dialogContact(account, contact))).description)
         case .registration(let expires): addBindings(to: &message, contact, expires: expires, account: account)
         }
+        if let account, !account.configuration.calls.headers.isEmpty { addOwnHeaders(to: &message, request, account) }
         let transaction = stack.sendRequest(message, to: target, now: now)
         request.transaction = transaction
         requests[transaction] = request
@@ -121,6 +124,8 @@ extension UserAgent {
             if let session { handleReinviteOutcome(outcome, request, session, now: now) }
         case .info:
             if let session { handleInfoOutcome(outcome, session, now: now) }
+        case .update:
+            if let session { handleUpdateOutcome(outcome, request, session, now: now) }
         case .bye, .abandonFork, .prack: break
         }
         if let session { removeIfFinished(session) }
@@ -128,7 +133,7 @@ extension UserAgent {
 
     func session(of purpose: RequestPurpose) -> InviteSession? {
         switch purpose {
-        case .invite(let id), .reinvite(let id), .bye(let id), .info(let id), .prack(let id, _): sessions[id]
+        case .invite(let id), .reinvite(let id), .bye(let id), .info(let id), .prack(let id, _), .update(let id, _): sessions[id]
         case .register, .abandonFork: nil
         }
     }

@@ -52,6 +52,8 @@ extension UserAgent {
         switch timer {
         case .repeatSuccess(let id): repeatSuccess(id, now: now)
         case .awaitACK(let id): ackMissing(id, now: now)
+        case .repeatProgress(let id): repeatProgress(id, now: now)
+        case .awaitPRACK(let id): prackMissing(id, now: now)
         case .reinvite(let id):
             if let session = sessions[id] { reinviteIfWanted(session, now: now) }
         case .session(let id): sessionTimerDue(id, now: now)

@@ -34,6 +34,11 @@ public struct UserAgentConfiguration: Sendable {
     public var maximumRedirectionTargets: Int
     /// Early dialogs of one INVITE (forking); what goes beyond is ignored and counted.
     public var maximumEarlyDialogs: Int
+    /// How many answers (2xx) of one forked INVITE are acknowledged and, but for the first, ended with BYE, 1...1 000; what goes
+    /// beyond is ignored and counted (`AgentCounter.forkLimit`).
+    public var maximumAnsweredForks: Int
+    /// When our provisional responses are reliable (RFC 3262).
+    public var reliableProgress: ReliableProgressPolicy
     /// Requests of one session that may wait for name resolution or an answer; `sendInfo` beyond fails.
     public var maximumPendingRequests: Int
     /// After `shutDown` the agent stops at the latest after this time.
@@ -62,6 +67,8 @@ public struct UserAgentConfiguration: Sendable {
         maximumRedirections = 5
         maximumRedirectionTargets = 10
         maximumEarlyDialogs = 16
+        maximumAnsweredForks = 100
+        reliableProgress = .whenRequired
         maximumPendingRequests = 32
         shutDownLimit = .milliseconds(1500)
         registrationLimit = .seconds(90)

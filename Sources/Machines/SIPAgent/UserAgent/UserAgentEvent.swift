@@ -43,6 +43,8 @@ public struct IncomingInvite: Sendable {
     /// The INVITE. Its offer: `message.body(ofType: "application", "sdp")`; nil: the offer is ours to make.
     public var message: SIPMessage
     public var source: MessageSource
+    /// It came from the account's own server: what that asserts of the caller may be believed.
+    public var isFromServer = false
 
     /// Who calls, from the From header field.
     public var remote: NameAddress { message.from }
@@ -85,6 +87,12 @@ public enum UserAgentEvent: Sendable {
     /// The wait after 491, 500 or a transaction in progress is over: call `reinvite` again with a fresh offer, if the
     /// change is still wanted. (The old offer may be outdated by what the peer negotiated meanwhile.)
     case reinviteDue(SessionID)
+    /// UPDATE of the peer, or an offer in its PRACK.
+    case update(SessionID, UpdateEvent)
+    /// UAC, INVITE without an offer: a reliable provisional response brought one (RFC 3262 §5); `acknowledgeProgress` must follow.
+    case earlyOffer(SessionID, SIPMessage)
+    /// UAS: the PRACK with the answer to the offer in our reliable provisional response.
+    case earlyAnswer(SessionID, SIPMessage)
     /// The session is to be refreshed (RFC 4028): call `reinvite` with an offer of what is agreed. Comes again while no
     /// refresh succeeds; in the end the session is over.
     case refreshDue(SessionID)

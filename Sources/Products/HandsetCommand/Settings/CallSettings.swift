@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import SIP
+import SIPAgent
 
 /// The options of `call`.
 package struct CallSettings: Sendable {
@@ -31,22 +33,19 @@ package struct CallSettings: Sendable {
         if target.isEmpty { throw .usage("call needs a URI.") }
     }
 
-    /// What the agent writes itself: a second one would break the dialog or the message.
-    private static let ownFields: Set<String> = [
-        "via", "v", "from", "f", "to", "t", "call-id", "i", "cseq", "contact", "m", "max-forwards", "route", "record-route",
-        "content-length", "l", "content-type", "c", "authorization", "proxy-authorization", "require", "supported", "k", "allow",
-    ]
-
-    private static func header(_ text: String) throws(CommandFailure) -> Header {
+    static func header(_ text: String, option: String = "--header") throws(CommandFailure) -> Header {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts[0].trimmed
         guard parts.count == 2, !name.isEmpty, name.utf8.allSatisfy(isToken) else {
-            throw .usage("--header takes 'Name: value', not \"\(text.printable)\".")
+            throw .usage("\(option) takes 'Name: value', not \"\(text.printable)\".")
         }
         guard !text.unicodeScalars.contains(where: { $0.value < 0x20 && $0 != "\t" || $0.value == 0x7f }) else {
-            throw .usage("--header takes one line without control characters.")
+            throw .usage("\(option) takes one line without control characters.")
         }
-        guard !ownFields.contains(name.lowercased()) else { throw .usage("--header cannot set \(name): the phone writes it itself.") }
+        // What the agent writes itself: a second one would break the dialog or the message.
+        guard let known = HeaderName(name), !UserAgent.isReserved(known) else {
+            throw .usage("\(option) cannot set \(name): the phone writes it itself.")
+        }
         return Header(name: name, value: parts[1].trimmed)
     }
 

@@ -129,14 +129,17 @@ targets += [
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
-    tests("InteropTests", ["Handset", "HandsetCommand", "PhoneCore", "Essentials"]),
+    tests("InteropTests", ["TestCertificates", "Handset", "HandsetCommand", "PhoneCore", "Essentials"]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests("HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests(
         "HandsetTests",
-        ["Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "Crypto", "CryptoOpenSSL", "Networking", "Essentials"]),
+        [
+            "TestCertificates", "Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "Crypto", "CryptoOpenSSL", "Networking",
+            "Essentials",
+        ]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests(

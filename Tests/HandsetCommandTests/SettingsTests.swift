@@ -4,6 +4,8 @@ import Crypto
 import Essentials
 import Foundation
 import HandsetCommand
+import SIP
+import SIPAgent
 import Testing
 
 @Suite struct SettingsTests {
@@ -43,7 +45,7 @@ import Testing
     @Test(arguments: [
         ["--account", "sip:example.net"], ["--account", "tel:1001"], ["--account", "mailto:a@b"], ["--account", "a b@c"],
         ["--registrar", "sip:"],
-        ["--proxy", "http://example.net"], ["--account", "sips:a@b"],
+        ["--proxy", "http://example.net"],
     ])
     func whatIsNoAccountIsWrongUsage(option: [String]) throws {
         let it = try invocation("answer", option[0], option[1])
@@ -89,6 +91,55 @@ import Testing
         #expect(MediaSettings.numbered("talk.wav", 2) == "talk-2.wav")
         #expect(MediaSettings.numbered("/a.b/talk", 1) == "/a.b/talk-1")
         #expect(MediaSettings.numbered("dir/.wav", 3) == "dir/-3.wav")
+    }
+
+    @Test func withoutAWordAboutItCertificatesAreVerified() throws {
+        let it = try AccountSettings(try invocation("register", "--account", "sips:alice@example.net", "--transport", "tls"))
+        #expect(it.address?.sip?.isSecure == true)
+        #expect(it.secure.client == TLSSettings())
+        #expect(it.secure.client.verifiesCertificate && it.secure.client.trust == .system && it.secure.client.pin == nil)
+        let insecure = try AccountSettings(try invocation("register", "--account", "sip:alice@example.net", "--insecure"))
+        #expect(!insecure.secure.client.verifiesCertificate)
+    }
+
+    @Test func aPinIsRead() throws {
+        let pin = String(repeating: "0A", count: 32)
+        let it = try AccountSettings(try invocation("register", "--account", "sip:a@b", "--pin", pin))
+        #expect(it.secure.client.pin?.description == pin.lowercased())
+    }
+
+    @Test(arguments: [
+        ["--pin", "ab"], ["--cert", #filePath], ["--key", #filePath], ["--insecure", "--ca", #filePath],
+        ["--insecure", "--pin", String(repeating: "00", count: 32)], ["--listen", "tls:127.0.0.1:0"],
+    ])
+    func whatDoesNotGoTogetherIsWrongUsage(options: [String]) throws {
+        guard case .run(let it) = try Invocation.parse(["register", "--account", "sip:a@b"] + options) else { return }
+        let failure = #expect(throws: CommandFailure.self) { try AccountSettings(it) }
+        #expect(failure?.status == .usage)
+    }
+
+    @Test(arguments: [["--ca", "/nonexistent/ca.pem"], ["--cert", "/nonexistent/a.pem", "--key", "/nonexistent/a.key"]])
+    func aMissingCertificateIsAFailureWithItsReason(options: [String]) throws {
+        guard case .run(let it) = try Invocation.parse(["register", "--account", "sip:a@b"] + options) else { return }
+        let failure = #expect(throws: CommandFailure.self) { try AccountSettings(it) }
+        #expect(failure?.status == .failed)
+        #expect(failure?.sentence.contains("No such file") == true)
+    }
+
+    @Test func listenersWithTheirTransportStandBesideTheCommonOne() throws {
+        let it = try AccountSettings(
+            try invocation(
+                "answer", "--listen", "127.0.0.1:5070", "--listen", "tls:127.0.0.1:5071", "--cert", #filePath, "--key", #filePath))
+        #expect(it.listen == SocketAddress(.loopbackV4, 5070))
+        #expect(it.listeners == [.init(transport: .tls, address: SocketAddress(.loopbackV4, 5071))])
+        #expect(it.secureListener != nil)
+    }
+
+    @Test func aServerWithTLSNeedsItsCertificate() throws {
+        let failure = #expect(throws: CommandFailure.self) {
+            try ServeSettings(try invocation("serve", "--listen", "tls:127.0.0.1:5061"))
+        }
+        #expect(failure?.sentence == "--listen tls needs --cert and --key.")
     }
 
     @Test func theServerListensOnBothTransportsByDefault() throws {

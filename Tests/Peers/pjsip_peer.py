@@ -24,7 +24,8 @@ arguments.add_argument("--user", required=True)
 arguments.add_argument("--domain")
 arguments.add_argument("--password", default="")
 arguments.add_argument("--server", help="sip:HOST:PORT to register at; none: no registration")
-arguments.add_argument("--transport", default="udp", choices=["udp", "tcp"])
+arguments.add_argument("--transport", default="udp", choices=["udp", "tcp", "tls"])
+arguments.add_argument("--ca", help="the authorities to trust for TLS")
 arguments.add_argument("--play")
 arguments.add_argument("--record")
 arguments.add_argument("--auto-answer", type=int, default=0, help="answer every call with this status")
@@ -111,7 +112,10 @@ transport = pj.TransportConfig()
 transport.port = options.port
 transport.boundAddress = "127.0.0.1"
 transport.publicAddress = "127.0.0.1"
-kind = pj.PJSIP_TRANSPORT_TCP if options.transport == "tcp" else pj.PJSIP_TRANSPORT_UDP
+if options.transport == "tls":
+    transport.tlsConfig.CaListFile = options.ca
+    transport.tlsConfig.verifyServer = True
+kind = {"udp": pj.PJSIP_TRANSPORT_UDP, "tcp": pj.PJSIP_TRANSPORT_TCP, "tls": pj.PJSIP_TRANSPORT_TLS}[options.transport]
 transport_id = endpoint.transportCreate(kind, transport)
 endpoint.libStart()
 for codec in endpoint.codecEnum2():
@@ -122,7 +126,7 @@ account_configuration.mediaConfig.transportConfig.publicAddress = "127.0.0.1"
 account_configuration.mediaConfig.transportConfig.port = options.rtp_port
 if options.server:
     account_configuration.idUri = f"sip:{options.user}@{options.domain}"
-    server = options.server + (";transport=tcp" if options.transport == "tcp" else "")
+    server = options.server + ("" if options.transport == "udp" else ";transport=" + options.transport)
     account_configuration.regConfig.registrarUri = f"sip:{options.domain}"
     account_configuration.sipConfig.proxies.append(server + ";lr")
     account_configuration.sipConfig.authCreds.append(pj.AuthCredInfo("digest", "*", options.user, 0, options.password))

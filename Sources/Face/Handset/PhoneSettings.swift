@@ -12,17 +12,20 @@ public struct PhoneSettings: Sendable {
     public struct Listener: Sendable, Hashable {
         public var transport: TransportProtocol
         public var address: SocketAddress
+        /// The certificate that is shown where the transport is secure; needed there.
+        public var tls: TLSServerSettings?
 
-        public init(_ transport: TransportProtocol, _ address: SocketAddress) {
+        public init(_ transport: TransportProtocol, _ address: SocketAddress, tls: TLSServerSettings? = nil) {
             self.transport = transport
             self.address = address
+            self.tls = tls
         }
     }
 
     /// Signalling, codecs and limits.
     public var core: PhoneConfiguration
-    /// Where to listen: a transport that an account uses must be among them, since Contact names it. Empty: UDP and TCP
-    /// on any port of all IPv4 addresses.
+    /// Where to listen. A transport with connections need not be among them: an account is reached over the connection that it
+    /// opened. Empty: UDP and TCP on any port of all IPv4 addresses.
     public var listeners: [Listener]
     /// The address that media uses; nil: the first listener's, or the address of the route to the peer.
     public var mediaAddress: IPAddress?

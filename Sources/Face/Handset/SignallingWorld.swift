@@ -58,7 +58,8 @@ final class SignallingWorld {
     func listen(_ listeners: [PhoneSettings.Listener]) throws(NetworkError) -> [PhoneSettings.Listener] {
         var opened: [PhoneSettings.Listener] = []
         for listener in listeners {
-            opened.append(.init(listener.transport, try driver.listen(listener.transport, at: listener.address)))
+            let address = try driver.listen(listener.transport, at: listener.address, tls: listener.tls)
+            opened.append(.init(listener.transport, address, tls: listener.tls))
         }
         driver.deliver()
         return opened

@@ -13,7 +13,13 @@ extension SIPStack {
         case .listening(let id, let kind, let local):
             transport.opened(id, kind, local: local)
             events.append(.listening(id, kind, local: transport.published(local)))
-        case .connected(let id, let local): transport.connected(id, local: local)
+        case .connected(let id, let local):
+            guard transport.connected(id, local: local) else { return }
+            if let flow = transport.flow(id), let timer = flow.unfinishedTimer {
+                flowTimers.cancel(timer)
+                flow.unfinishedTimer = nil
+            }
+            events.append(.connected(id))
         case .accepted(let id, let listener, let local, let remote):
             transport.accepted(id, listener: listener, local: local, remote: remote)
         case .sendFailed(let id, let destination, let failure): sendFailed(id, destination, failure, now)
@@ -101,9 +107,14 @@ extension SIPStack {
         }
     }
 
-    func unfinishedMessageTimedOut(_ id: FlowID) {
+    func unfinishedMessageTimedOut(_ id: FlowID, _ now: MonotonicTime) {
         guard let flow = transport.flow(id) else { return }
         flow.unfinishedTimer = nil
+        if case .connecting = flow.state {
+            transport.close(flow)
+            flowClosed(id, .timedOut, now)
+            return
+        }
         count(.unfinishedMessages)
         transport.close(flow)
     }

@@ -69,7 +69,7 @@ public final class SIPStack {
             }
             perform(step, transaction, now)
         }
-        while let id = flowTimers.popDue(at: now) { unfinishedMessageTimedOut(id) }
+        while let id = flowTimers.popDue(at: now) { unfinishedMessageTimedOut(id, now) }
     }
 
     /// The next thing for the world to do.
@@ -87,7 +87,28 @@ public final class SIPStack {
             if flow.isConnection, let listener = transport.publishedAddress(flow.transport, toward: target.address) { return listener }
             return transport.published(flow.local)
         }
-        return transport.publishedAddress(target.transport, toward: target.address)
+        if let listener = transport.publishedAddress(target.transport, toward: target.address) { return listener }
+        return transport.connection(to: target).map { transport.published($0.local) }
+    }
+
+    /// What became of `open`.
+    public enum Opening: Sendable {
+        /// It can carry a request, and its local address is known.
+        case ready
+        /// `StackEvent.connected` follows, or `flowClosed`.
+        case opening(FlowID)
+        case failed(FlowFailure)
+    }
+
+    /// Opens the connection to a target, if there is none: for who has no listener to name as his address.
+    public func open(_ target: SignallingTarget, now: MonotonicTime) -> Opening {
+        switch transport.route(target) {
+        case .none(let failure): return .failed(failure)
+        case .flow(let flow):
+            guard case .connecting = flow.state else { return .ready }
+            if flow.unfinishedTimer == nil { flow.unfinishedTimer = flowTimers.arm(now + configuration.connecting, flow.id) }
+            return .opening(flow.id)
+        }
     }
 
     /// The open sockets and listeners of a transport, in the order in which they came up.

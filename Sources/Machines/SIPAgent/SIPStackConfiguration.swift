@@ -32,6 +32,8 @@ public struct StackConfiguration: Sendable {
     public var queuedOctetsPerConnection = 262_144
     /// How long an accepted or opened connection may hold an unfinished message.
     public var unfinishedMessage = Interval.seconds(30)
+    /// How long a connection that a request waits for may take to come up, if the world does not give up before.
+    public var connecting = Interval.seconds(30)
     /// The largest datagram that is sent, in octets.
     public var datagramOctets = 65_000
 

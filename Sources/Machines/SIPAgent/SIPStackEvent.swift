@@ -86,6 +86,8 @@ public enum StackEvent: Sendable {
     case ended(TransactionID)
     /// A socket or listener is open.
     case listening(FlowID, TransportProtocol, local: SocketAddress)
+    /// A connection that was opened is up.
+    case connected(FlowID)
     /// A connection (or socket) is gone.
     case flowClosed(FlowID, FlowFailure)
 }

@@ -159,7 +159,7 @@ public final class SIPServer {
                     counters.increment(.contactsLost)
                     emit(.unregistered(user: user, contact: "\(binding.uri)"))
                 }
-            case .listening: break
+            case .listening, .connected: break
             }
         }
     }

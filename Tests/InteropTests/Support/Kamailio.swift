@@ -7,31 +7,60 @@ struct Kamailio {
     let process: Subprocess
     private let folder: String
     let port: Int
+    let securePort: Int
     let domain = "example.net"
 
     var address: String { "127.0.0.1:\(port)" }
 
-    static func start() async throws -> Kamailio {
+    /// What Kamailio shows where it listens with TLS as well, and which versions it takes, in its own words.
+    struct Secure {
+        var certificate: String
+        var key: String
+        var method: String
+    }
+
+    static func start(secure: Secure? = nil) async throws -> Kamailio {
         let page = try String(contentsOfFile: Bench.root + "/docs/kamailio.md", encoding: .utf8)
         guard let start = page.range(of: "```kamailio\n"), let end = page.range(of: "\n```", range: start.upperBound..<page.endIndex) else {
             throw Subprocess.Failure(description: "docs/kamailio.md holds no configuration")
         }
         let folder = try Bench.folder()
-        try String(page[start.upperBound..<end.lowerBound] + "\n").write(
-            toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
+        var text = String(page[start.upperBound..<end.lowerBound] + "\n")
         let port = try Bench.freePort()
+        let securePort = try Bench.freePort()
+        if let secure { text = try configuration(of: secure) + text.replacingOccurrences(of: "#!KAMAILIO\n", with: "") }
+        try text.write(toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
         let process = try Subprocess(
             "/usr/sbin/kamailio",
             [
                 "-f", folder + "/kamailio.cfg", "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)", "-Y", folder, "-P",
                 folder + "/kamailio.pid", "-DD", "-E", "-m", "64", "-M", "8",
-            ], directory: folder)
+            ] + (secure == nil ? [] : ["-l", "tls:127.0.0.1:\(securePort)"]), directory: folder)
         for _ in 0..<300 where !answers(port) {
             try await Task.sleep(for: .milliseconds(20))
             guard process.isRunning else { throw Subprocess.Failure(description: "Kamailio did not start.\n\(process.transcript)") }
         }
         guard answers(port) else { throw Subprocess.Failure(description: "Kamailio does not answer.\n\(process.transcript)") }
-        return Kamailio(process: process, folder: folder, port: port)
+        return Kamailio(process: process, folder: folder, port: port, securePort: securePort)
+    }
+
+    /// What docs/tls.md tells to put before the configuration, with the files and versions of a test.
+    private static func configuration(of secure: Secure) throws -> String {
+        let page = try String(contentsOfFile: Bench.root + "/docs/tls.md", encoding: .utf8)
+        guard let start = page.range(of: "```kamailio\n"), let end = page.range(of: "\n```", range: start.upperBound..<page.endIndex) else {
+            throw Subprocess.Failure(description: "docs/tls.md holds no configuration")
+        }
+        return page[start.upperBound..<end.lowerBound].replacingOccurrences(of: "/etc/kamailio/server.pem", with: secure.certificate)
+            .replacingOccurrences(of: "/etc/kamailio/server.key", with: secure.key)
+            .replacingOccurrences(of: "TLSv1.2+", with: secure.method) + "\n"
+    }
+
+    /// The options of an account here over TLS.
+    func secureAccount(_ user: String, authorities: String) -> [String] {
+        [
+            "--account", "sip:\(user)@\(domain)", "--proxy", "sip:127.0.0.1:\(securePort);transport=tls;lr", "--listen", "127.0.0.1:0",
+            "--transport", "tls", "--ca", authorities,
+        ]
     }
 
     /// Whether somebody accepts TCP connections at the port.

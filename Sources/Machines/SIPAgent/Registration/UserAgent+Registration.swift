@@ -139,6 +139,9 @@ extension UserAgent {
         switch status {
         case 200..<300:
             account.flow = source.transport.isReliable ? source.flow : nil
+            if source.transport.isSecure, !account.configuration.tls.verifiesCertificate {
+                emit(.warning(Causes.unverified(account.configuration)))
+            }
             registered(response, source, account, now: now)
         case 423:
             // §10.2.8: ask again for at least Min-Expires (B-024).

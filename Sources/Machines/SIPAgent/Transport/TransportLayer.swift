@@ -70,16 +70,17 @@ final class TransportLayer {
         listening.append(flow)
     }
 
-    /// A connection that we asked for is up: what waited goes out.
-    func connected(_ id: FlowID, local: SocketAddress) {
+    /// A connection that we asked for is up: what waited goes out. False: nobody asked for it.
+    func connected(_ id: FlowID, local: SocketAddress) -> Bool {
         guard let flow = flows[id], case .connecting(let queue, _) = flow.state, let remote = flow.remote else {
             counters.increment(.unknownFlows)
-            return
+            return false
         }
         counters.increment(.connectionsOpened)
         flow.local = local
         flow.state = .connected
         for octets in queue { emit(octets, flow, remote) }
+        return true
     }
 
     func accepted(_ id: FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress) {
@@ -145,6 +146,13 @@ final class TransportLayer {
         let tls = target.transport.isSecure ? settings(of: target.profile) : nil
         effects.append(.connect(id, target.transport, to: target.address, name: target.name, tls: tls))
         return .flow(flow)
+    }
+
+    /// The connection to a target that is up.
+    func connection(to target: SignallingTarget) -> Flow? {
+        let key = ConnectionKey(target.transport, target.address, name: target.name, profile: target.profile)
+        guard let id = connections[key], let flow = flows[id], case .connected = flow.state else { return nil }
+        return flow
     }
 
     /// Gives octets to a flow. On a connection `destination` does not matter.

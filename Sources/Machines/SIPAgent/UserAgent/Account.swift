@@ -21,6 +21,8 @@ final class Account {
     /// Every address that the account's own server was located at: calls from there are trusted, challenges from there
     /// are answered.
     private var servers: [Server] = []
+    /// Stands for the account's TLS settings.
+    var tls = TLSProfile.standard
     /// The connection over which the account is registered; nil: a datagram socket.
     var flow: FlowID?
     /// Realms under which the server challenged us out of dialogs; in dialogs no other is answered (V-027).

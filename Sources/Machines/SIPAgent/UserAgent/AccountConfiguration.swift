@@ -52,6 +52,8 @@ public struct AccountConfiguration: Sendable {
     /// Where bare telephone numbers are called, if that is not the domain of the address of record: a gateway to the
     /// telephone network. nil: the account's domain.
     public var gatewayDomain: Host?
+    /// Whom the account trusts on connections with TLS, and who it is there itself.
+    public var tls = TLSSettings()
     /// This device, the same at every start, as a URN without brackets: `urn:uuid:00000000-0000-1000-8000-000A95A0E128`
     /// (RFC 5626 §4.1). GRUU needs it; nil: no name is told.
     public var instance: String?

@@ -102,10 +102,15 @@ enum Causes {
         switch failure {
         case .timedOut:
             return Cause("call.no-response", "The other side did not respond.", status: 408, evidence: evidence)
+        case .transport(.secure(let failure)): return secure(failure, more: evidence)
         case .transport(let flow):
             return Cause(
                 "call.unreachable", "The other side cannot be reached over the network.", status: 503,
                 evidence: evidence + [.init("network", flow.text)])
+        case .notSecure(let text):
+            return Cause(
+                "call.not-secure", "A sips address is called over TLS only, and the way there has none.",
+                evidence: evidence + [.init("way", text)])
         case .notLocated(let text):
             return Cause("call.not-located", "No address was found for the called name.", evidence: evidence + [.init("name", text)])
         case .noLocalAddress:
@@ -189,6 +194,11 @@ enum Causes {
             Cause(
                 "registration.nothing-listens", "The server's address was reached, but no SIP server runs there.", status: 503,
                 evidence: [.init("network", FlowFailure.refused.text)])
+        case .transport(.secure(let failure)): secure(failure)
+        case .notSecure(let text):
+            Cause(
+                "registration.not-secure", "A sips address is registered over TLS only, and the way there has none.",
+                evidence: [.init("way", text)])
         case .transport(let flow):
             Cause(
                 "registration.unreachable", "The server cannot be reached over the network.", status: 503,
@@ -221,7 +231,7 @@ enum Causes {
     }
 
     /// What comes from outside, short and without control characters (V-028).
-    private static func printable(_ text: String) -> String {
+    static func printable(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.prefix(200).map { $0.value < 0x20 || $0.value == 0x7f ? "\u{fffd}" : $0 }))
     }
 }

@@ -98,6 +98,9 @@ final class ClientRequest {
         self.requestURI = requestURI
     }
 
+    /// RFC 3261 §8.1.1.8: where the Request-URI or the first hop is `sips`, so is our Contact.
+    var needsSecureContact: Bool { (requestURI.sip?.isSecure ?? false) || (nextHop.sip?.isSecure ?? false) }
+
     /// The target that the last try went to.
     var target: SignallingTarget? { triedTargets > 0 && triedTargets <= targets.count ? targets[triedTargets - 1] : nil }
 }

@@ -14,7 +14,9 @@ extension UserAgent {
             id: id, configuration: configuration,
             digest: DigestClient(credentials: configuration.credentials, cryptography: cryptography, random: random),
             random: random)
+        accounts[id]?.tls = stack.profile(for: configuration.tls)
         accountOrder.append(id)
+        if !configuration.registers, !configuration.tls.verifiesCertificate { emit(.warning(Causes.unverified(configuration))) }
         if configuration.registers { register(id, now: now) }
         return id
     }
@@ -69,11 +71,11 @@ extension UserAgent {
     // MARK: Addresses of our own
 
     /// Our Contact towards `target` (RFC 3261 §8.1.1.8); nil: no flow leads there.
-    func contactURI(account: Account?, target: SignallingTarget) -> SIPURI? {
+    func contactURI(account: Account?, target: SignallingTarget, isSecure: Bool = false) -> SIPURI? {
         let own = stack.localAddress(for: target)
         let isServer = account?.isServer(target) ?? false
         let address = target.transport == .udp && isServer ? account?.publicAddress ?? own : own
-        return address.map { contactURI(account: account, transport: target.transport, address: $0) }
+        return address.map { contactURI(account: account, transport: target.transport, address: $0, isSecure: isSecure) }
     }
 
     /// Our Contact in a response to what came from `source`.
@@ -88,10 +90,18 @@ extension UserAgent {
         return contactURI(account: account, transport: source.transport, address: address)
     }
 
-    private func contactURI(account: Account?, transport: TransportProtocol, address: SocketAddress) -> SIPURI {
+    private func contactURI(
+        account: Account?, transport: TransportProtocol, address: SocketAddress, isSecure: Bool = false
+    ) -> SIPURI {
         var uri = SIPURI(host: .address(address.ip), port: address.port)
         uri.user = account.map { $0.contactUser } ?? configuration.user
-        if transport != .udp { uri.parameters.set("transport", transport.rawValue) }
+        if isSecure || account?.configuration.addressOfRecord.isSecure == true, transport.isSecure {
+            uri.isSecure = true
+            // RFC 5630 §3.1.3: sips says TLS, so `transport=tls` does not stand beside it.
+            if transport == .wss { uri.parameters.set("transport", "ws") }
+        } else if transport != .udp {
+            uri.parameters.set("transport", transport.rawValue)
+        }
         return uri
     }
 }

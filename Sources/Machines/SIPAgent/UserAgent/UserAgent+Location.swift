@@ -36,9 +36,11 @@ extension UserAgent {
         switch result.outcome {
         case .success(let list):
             var targets = list.targets
-            if let account = search.account.flatMap({ accounts[$0] }), account.isOwnServer(search.hop) {
+            let account = search.account.flatMap { accounts[$0] }
+            if let account, account.isOwnServer(search.hop) {
                 for target in targets { trust(target, account) }
             }
+            for index in targets.indices { secure(&targets[index], hop: search.hop, account: account) }
             if let source = search.source {
                 for index in targets.indices
                 where targets[index].transport == source.transport && targets[index].address == source.remote {
@@ -47,7 +49,11 @@ extension UserAgent {
             }
             proceed(search.waiter, .success(targets), search.source, now: now)
         case .failure(let failure):
-            proceed(search.waiter, .failure(.notLocated(failure.text)), search.source, now: now)
+            if case .unsupported(let what) = failure {
+                proceed(search.waiter, .failure(.notSecure(what)), search.source, now: now)
+            } else {
+                proceed(search.waiter, .failure(.notLocated(failure.text)), search.source, now: now)
+            }
         }
     }
 
@@ -88,8 +94,9 @@ extension UserAgent {
         }
     }
 
-    /// Gives up a request that still waits for its addresses; false: it was sent already.
+    /// Gives up a request that still waits for its addresses or its connection; false: it was sent already.
     func abandonSearch(of request: ClientRequest) -> Bool {
+        if connecting.remove(request) { return true }
         let found = locating.first { entry in
             if case .request(let waiting) = entry.value.waiter { return waiting === request }
             return false

@@ -11,6 +11,8 @@ enum RequestFailure: Error, Hashable {
     case transport(FlowFailure)
     /// The next hop's name gave no address.
     case notLocated(String)
+    /// A `sips` address, and a way there without TLS.
+    case notSecure(String)
     /// No flow of ours leads to the target.
     case noLocalAddress
 }
@@ -48,7 +50,9 @@ extension UserAgent {
     @discardableResult
     func transmit(_ request: ClientRequest, to target: SignallingTarget, now: MonotonicTime) -> Bool {
         let account = request.account.flatMap { accounts[$0] }
-        guard var contact = contactURI(account: account, target: target) else { return false }
+        guard var contact = contactURI(account: account, target: target, isSecure: request.needsSecureContact) else {
+            return connect(request, to: target, now: now)
+        }
         if request.isAnonymous { contact.user = "anonymous" }
         if request.fillsLocalHost { fillLocalHost(request, contact) }
         var message = request.message
@@ -156,8 +160,10 @@ extension UserAgent {
             handleTransactionFailure(transaction, failure, now: now)
         case .ended(let transaction):
             handleTransactionEnd(transaction, now: now)
-        case .flowClosed(let flow, _):
+        case .connected(let flow): connectionOpened(flow, now: now)
+        case .flowClosed(let flow, let failure):
             handleFlowClosed(flow, now: now)
+            connectionFailed(flow, failure, now: now)
         case .listening(_, let transport, let address):
             emit(.listening(transport, address))
         }

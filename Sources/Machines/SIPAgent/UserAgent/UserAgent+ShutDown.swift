@@ -24,7 +24,7 @@ extension UserAgent {
 
     /// Stops when nothing is owed to anybody.
     func stopIfDone(_ now: MonotonicTime) {
-        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty else { return }
+        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty, connecting.count == 0 else { return }
         stop()
     }
 
@@ -43,6 +43,7 @@ extension UserAgent {
         dialogs = [:]
         requests = [:]
         locating = [:]
+        connecting.removeAll()
         serverInvites = [:]
         unansweredBySource = [:]
     }

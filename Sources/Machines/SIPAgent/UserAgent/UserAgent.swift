@@ -37,6 +37,8 @@ public final class UserAgent {
     var acceptedInvites: [TransactionID: AcceptedInvite] = [:]
     /// What waits for name resolution.
     var locating: [LocationID: LocationSearch] = [:]
+    /// What waits for a connection to come up.
+    var connecting = ConnectionWaiters()
     /// Incoming INVITEs of unknown addresses that are not established.
     var unansweredBySource: [IPAddress: Int] = [:]
     /// When the user was last told of a refused direct call.
@@ -141,7 +143,7 @@ public final class UserAgent {
     /// Timers of the agent that are armed; the transactions' own are not among them.
     package var timerCount: Int { timers.count }
     /// Requests of ours without a final answer, and waiting name resolutions.
-    package var requestCount: Int { requests.count + locating.count }
+    package var requestCount: Int { requests.count + locating.count + connecting.count }
     /// Everything kept for late copies: ends with the transactions.
     package var residueCount: Int { acceptedInvites.count + serverInvites.count }
     /// Counted unanswered INVITEs of unknown sources.

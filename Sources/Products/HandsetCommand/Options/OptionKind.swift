@@ -18,6 +18,8 @@ package enum OptionKind: Sendable, Equatable {
     case address
     /// `TRANSPORT:HOST:PORT`.
     case listener
+    /// `HOST:PORT` or `TRANSPORT:HOST:PORT`.
+    case place
     /// `LOW-HIGH`.
     case ports
 
@@ -32,6 +34,9 @@ package enum OptionKind: Sendable, Equatable {
         case .address: Address.parse(value) == nil ? "takes HOST:PORT with a numeric host, not \"\(value)\"" : nil
         case .listener:
             Address.parseListener(value) == nil ? "takes TRANSPORT:HOST:PORT, such as udp:127.0.0.1:5060, not \"\(value)\"" : nil
+        case .place:
+            Address.parse(value) == nil && Address.parseListener(value) == nil
+                ? "takes HOST:PORT or TRANSPORT:HOST:PORT with a numeric host, not \"\(value)\"" : nil
         case .ports: Address.parsePorts(value) == nil ? "takes LOW-HIGH with 1024 <= LOW < HIGH <= 65535, not \"\(value)\"" : nil
         }
     }

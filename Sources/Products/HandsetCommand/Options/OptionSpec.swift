@@ -42,7 +42,11 @@ package struct OptionSpec: Sendable {
         guard !laterValues.isEmpty else { return nil }
         let given = if case .list = kind { value.split(separator: ",").map { $0.lowercased() } } else { [value] }
         for word in given where !worksWith.contains(word) {
-            let transport = if case .listener = kind { word.split(separator: ":").first.map(String.init) ?? word } else { word }
+            let transport =
+                switch kind {
+                case .listener, .place: word.split(separator: ":").first.map(String.init) ?? word
+                default: word
+                }
             if let sentence = laterValues[transport] ?? laterValues["*"] { return "\(name) \(transport) is not there yet: \(sentence)" }
         }
         return nil

@@ -3,10 +3,9 @@
 /// Every option of every subcommand, once.
 package enum OptionTable {
     private static let secureTransports = [
-        "tls": "TLS comes with a later version.", "ws": "WebSocket comes with a later version.",
+        "ws": "WebSocket comes with a later version.",
         "wss": "WebSocket comes with a later version.",
     ]
-    private static let noTLS = "TLS comes with a later version."
 
     package static let common = [
         OptionSpec(flag: "--help", "Show this text."),
@@ -30,7 +29,10 @@ package enum OptionTable {
             "--transport", "udp|tcp|tls|ws|wss", .choice(["udp", "tcp", "tls", "ws", "wss"]),
             "How SIP travels (default: as DNS and URI say, else udp).",
             laterValues: secureTransports),
-        OptionSpec("--listen", "HOST:PORT", .address, "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0)."),
+        OptionSpec(
+            "--listen", "[udp|tcp|tls:]HOST:PORT", .place,
+            "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0). tcp and tls need no listener to be used.", repeats: true,
+            laterValues: secureTransports),
         OptionSpec("--rtp-ports", "LOW-HIGH", .ports, "The ports for RTP (default: any)."),
         OptionSpec("--dns", "HOST:PORT", .address, "The DNS server to ask (default: the system's)."),
         OptionSpec(flag: "--no-register", "Do not register; implies --direct accept."),
@@ -38,11 +40,11 @@ package enum OptionTable {
         OptionSpec(
             "--direct", "accept|refuse", .choice(["accept", "refuse"]),
             "Calls that do not come from the account's server (default refuse; accept where nothing registers)."),
-        OptionSpec("--ca", "FILE", .text, "The certificates to trust.", later: noTLS),
-        OptionSpec("--cert", "FILE", .text, "Our certificate.", later: noTLS),
-        OptionSpec("--key", "FILE", .text, "The key of our certificate.", later: noTLS),
-        OptionSpec("--pin", "SHA256", .text, "The one certificate to trust.", later: noTLS),
-        OptionSpec(flag: "--insecure", "Trust any certificate.", later: noTLS),
+        OptionSpec("--ca", "FILE", .text, "The authorities to trust for TLS, PEM (default: the system's)."),
+        OptionSpec("--cert", "FILE", .text, "Our certificate, PEM: for servers that ask for one, and where we listen with tls."),
+        OptionSpec("--key", "FILE", .text, "The key of our certificate, PEM, not encrypted."),
+        OptionSpec("--pin", "SHA256", .text, "The one key of a server to trust, whoever vouches for it (docs/tls.md)."),
+        OptionSpec(flag: "--insecure", "Trust any certificate: whoever is on the way may listen in."),
         OptionSpec(
             "--ice", "off|on", .choice(["off", "on"]), "ICE (default off).", laterValues: ["on": "ICE comes with a later version."]),
         OptionSpec("--stun", "HOST:PORT", .text, "A STUN server.", later: "STUN comes with a later version."),
@@ -89,7 +91,7 @@ package enum OptionTable {
 
     package static let serve = [
         OptionSpec(
-            "--listen", "udp|tcp:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
+            "--listen", "udp|tcp|tls:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
             laterValues: secureTransports),
         OptionSpec("--domain", "D", .text, "The domain that is served besides our addresses (default: localhost).", repeats: true),
         OptionSpec("--user", "NAME:PASSWORD", .text, "Somebody who may register; without any, everybody may.", repeats: true),
@@ -99,8 +101,8 @@ package enum OptionTable {
             "Hash functions of challenges, the preferred first (default md5: phones of before RFC 8760 know no other)."),
         OptionSpec("--music", "FILE.wav", .text, "What the service music plays (default: two soft notes, on and off)."),
         OptionSpec("--recordings", "DIR", .text, "Where the service record writes (default ./handset-recordings)."),
-        OptionSpec("--cert", "FILE", .text, "The server's certificate.", later: noTLS),
-        OptionSpec("--key", "FILE", .text, "The key of the certificate.", later: noTLS),
+        OptionSpec("--cert", "FILE", .text, "The server's certificate for tls, PEM, those of its authorities behind it."),
+        OptionSpec("--key", "FILE", .text, "The key of the certificate, PEM, not encrypted."),
     ]
 
     package static let register = [

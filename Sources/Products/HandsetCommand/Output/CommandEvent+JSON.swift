@@ -41,7 +41,7 @@ extension CommandEvent {
         case .registration(let account, let it):
             .object(
                 ("phone", .text(it.phone)), ("account", .string(account)), ("state", .string(it.state)), ("status", .count(it.status)),
-                ("reason", .text(it.reason)), ("expires", .count(it.expires)))
+                ("reason", .text(it.reason)), ("expires", .count(it.expires)), ("cause", .text(it.cause)))
         case .call(let reference, let it):
             reference.object(
                 ("direction", .string(it.direction)), ("state", .string(it.state)), ("status", .count(it.status)),

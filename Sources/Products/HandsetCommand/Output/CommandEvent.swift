@@ -46,6 +46,8 @@ package enum CommandEvent: Sendable {
         package var reason: String?
         /// Granted seconds.
         package var expires: Int?
+        /// The code of the cause, of `refused` and `failed`.
+        package var cause: String?
         package var phone: String?
         package init(_ state: String, status: Int? = nil, reason: String? = nil, expires: Int? = nil, phone: String? = nil) {
             self.state = state

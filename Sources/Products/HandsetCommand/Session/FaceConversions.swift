@@ -27,6 +27,11 @@ extension AccountSettings {
         let transport = transport ?? .udp
         var listeners = [PhoneSettings.Listener(.udp, listen)]
         if transport == .tcp || address == nil { listeners.append(.init(.tcp, listen)) }
+        for listener in self.listeners {
+            listeners.append(.init(listener.transport, listener.address, tls: listener.transport.isSecure ? secureListener : nil))
+        }
+        // Calls without an account trust the same as those with one.
+        core.agent.stack.tls = secure.client
         // With G.711 alone a faster bridge brings nothing, and its two resamplers cost as much as the rest of the call.
         let isNarrow = core.audio.codecs.allSatisfy { ["PCMU", "PCMA"].contains($0.name.uppercased()) }
         var settings = PhoneSettings(
@@ -46,9 +51,11 @@ extension AccountSettings {
             let user = authenticationUser ?? addressOfRecord.user ?? ""
             credentials = [Credential(realm: nil, username: user, password: password)]
         }
-        return AccountConfiguration(
+        var account = AccountConfiguration(
             addressOfRecord: addressOfRecord, registrar: registrar?.sip, proxy: proxy?.sip, credentials: credentials,
             registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse)
+        account.tls = secure.client
+        return account
     }
 }
 
@@ -71,6 +78,7 @@ extension CommandEvent.Registration {
             self.init(state.name, status: status, reason: reason, expires: expires, phone: phone)
         case .refused(let cause), .failed(let cause, _):
             self.init(state.name, status: cause.status, reason: cause.sentence, phone: phone)
+            self.cause = cause.code
         case .registering, .unregistering, .unregistered: self.init(state.name, phone: phone)
         }
     }

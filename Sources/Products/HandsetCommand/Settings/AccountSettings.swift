@@ -3,6 +3,7 @@
 import Crypto
 import Essentials
 import SIP
+import SIPAgent
 
 /// ACCOUNT-OPTIONS, with their defaults.
 package struct AccountSettings: Sendable {
@@ -13,7 +14,13 @@ package struct AccountSettings: Sendable {
     package var registrar: URI?
     package var proxy: URI?
     package var transport: TransportProtocol?
+    /// Where UDP is listened on, and TCP where it is.
     package var listen: SocketAddress
+    /// Further listeners, with their transports.
+    package var listeners: [ServeSettings.Listener]
+    package var secure: SecureSettings
+    /// What listeners with TLS show; nil: there are none.
+    package var secureListener: TLSServerSettings?
     package var rtpPorts: ClosedRange<UInt16>?
     package var dnsServer: SocketAddress?
     package var registers: Bool
@@ -29,7 +36,12 @@ package struct AccountSettings: Sendable {
         proxy = try Self.uri(invocation, "--proxy")
         authenticationUser = invocation.value("--auth-user")
         transport = invocation.value("--transport").flatMap(TransportProtocol.init)
-        listen = invocation.value("--listen").flatMap(Address.parse) ?? SocketAddress(.anyV4, 0)
+        listen = invocation.all("--listen").compactMap(Address.parse).first ?? SocketAddress(.anyV4, 0)
+        listeners = invocation.all("--listen").compactMap(Address.parseListener).map {
+            ServeSettings.Listener(transport: $0.transport, address: $0.address)
+        }
+        secure = try SecureSettings(invocation)
+        secureListener = try secure.server(listeners.map(\.transport))
         rtpPorts = invocation.value("--rtp-ports").flatMap(Address.parsePorts)
         dnsServer = invocation.value("--dns").flatMap(Address.parse)
         registers = address != nil && !invocation.has("--no-register")
@@ -61,7 +73,6 @@ package struct AccountSettings: Sendable {
             throw .usage("\(option) takes \(wanted), not \"\(text)\".")
         }
         if sip.password != nil { throw .usage("\(option) takes no password: it goes into --password-file or HANDSET_PASSWORD.") }
-        if sip.isSecure { throw .usage("\(option) with sips is not there yet: TLS comes with a later version.") }
         return uri
     }
 }

@@ -3,12 +3,18 @@
 import Crypto
 import Essentials
 import SIP
+import SIPAgent
 
 /// The options of `serve`.
 package struct ServeSettings: Sendable {
     package struct Listener: Sendable, Equatable {
         package var transport: TransportProtocol
         package var address: SocketAddress
+
+        package init(transport: TransportProtocol, address: SocketAddress) {
+            self.transport = transport
+            self.address = address
+        }
     }
 
     package struct User: Sendable, Equatable {
@@ -23,6 +29,8 @@ package struct ServeSettings: Sendable {
     package var users: [User]
     /// The hash functions of challenges, the preferred first.
     package var digestAlgorithms: [HashAlgorithm]
+    /// What listeners with TLS show; nil: there are none.
+    package var secureListener: TLSServerSettings?
     package var musicFile: String?
     package var recordings: String
 
@@ -35,6 +43,7 @@ package struct ServeSettings: Sendable {
             let address = SocketAddress(.loopbackV4, 5060)
             listeners = [Listener(transport: .udp, address: address), Listener(transport: .tcp, address: address)]
         }
+        secureListener = try SecureSettings(invocation).server(listeners.map(\.transport))
         digestAlgorithms = (invocation.value("--digest") ?? "md5").split(separator: ",").compactMap { Self.algorithms[$0.lowercased()] }
         musicFile = invocation.value("--music")
         recordings = invocation.value("--recordings") ?? "handset-recordings"

@@ -19,7 +19,10 @@ extension HandsetCommand {
             configuration.authenticatesCalls = false
         }
         var settings = ServerSettings(
-            configuration: configuration, listeners: options.listeners.map { .init($0.transport, $0.address) },
+            configuration: configuration,
+            listeners: options.listeners.map {
+                .init($0.transport, $0.address, tls: $0.transport.isSecure ? options.secureListener : nil)
+            },
             services: [.echo, .tone, .music, .record], musicFile: options.musicFile, recordDirectory: options.recordings)
         if let trace = context.trace { settings.trace = { trace.write($0) } }
         let events = context.events

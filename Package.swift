@@ -48,8 +48,8 @@ var targets: [Target] = [
 // Floor 2, machines: events, commands and time in; effects and the next deadline out.
 targets += [
     target(
-        "Machines", "SIPAgent", ["SIP", "Crypto", "Essentials"],
-        folders: ["Transport", "Transactions", "Authentication", "Location", "Dialogs", "Registration", "Invite", "UserAgent"]),
+        "Machines", "SIPAgent", ["SIP", "STUN", "Crypto", "Essentials"],
+        folders: ["Transport", "Transactions", "Authentication", "Location", "Dialogs", "Outbound", "Registration", "Invite", "UserAgent"]),
     target("Machines", "WebSocket", ["Crypto", "Essentials"]),
     target("Machines", "Media", ["RTP", "Essentials"]),
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
@@ -65,7 +65,7 @@ targets += [
     target("World", "SecureChannel", ["COpenSSL", "SIPAgent", "Crypto", "Essentials"]),
     .systemLibrary(name: "COpus", path: "Sources/World/COpus"),
     target("World", "Codecs", ["COpus", "Media"]),
-    target("World", "Networking", ["CPosix", "CCares", "SecureChannel", "SIPAgent", "SIP", "Essentials"]),
+    target("World", "Networking", ["CPosix", "CCares", "SecureChannel", "WebSocket", "Crypto", "SIPAgent", "SIP", "Essentials"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]
 
@@ -74,7 +74,7 @@ targets += [
     target(
         "Face", "Handset",
         [
-            "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
+            "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
             "Networking", "CryptoOpenSSL", "MediaRuntime",
         ]),
     target(
@@ -87,7 +87,7 @@ targets += [
     .executableTarget(
         name: "HandsetCommand",
         dependencies: [
-            "Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
+            "Handset", "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
             "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs",
         ],
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
@@ -124,7 +124,8 @@ targets += [
     tests("CodecsTests", ["Codecs", "Media", "RTP", "Essentials"]),
     .target(name: "TestCertificates", path: "Tests/TestCertificates", swiftSettings: testing),
     tests("SecureChannelTests", ["TestCertificates", "SecureChannel", "SIPAgent", "Crypto", "Essentials"]),
-    tests("NetworkingTests", ["TestCertificates", "Networking", "SIPAgent", "SIP", "Essentials"]),
+    tests(
+        "NetworkingTests", ["TestCertificates", "CryptoOpenSSL", "WebSocket", "Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
@@ -132,7 +133,7 @@ targets += [
     tests("InteropTests", ["TestCertificates", "Handset", "HandsetCommand", "PhoneCore", "Essentials"]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests("HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
-    tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests(
         "HandsetTests",
@@ -141,7 +142,7 @@ targets += [
             "Essentials",
         ]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
-    tests("SIPAgentTests", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests("SIPAgentTests", ["SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(
         "CorpusTests",
         ["PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "CryptoOpenSSL", "Crypto", "Essentials"]),

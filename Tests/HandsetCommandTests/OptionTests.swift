@@ -31,6 +31,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
         ["call", "a", "--listen", "127.0.0.1:70000"], ["call", "a", "--rtp-ports", "100-90"], ["call", "a", "--codecs", "gsm"],
         ["call", "a", "--bitrate", "5"],
         ["call", "a", "--codecs", "pcmu,pcmu"], ["call", "a", "--transport", "sctp"], ["call", "a", "--ptime", "25"],
+        ["call", "a", "--ws-path", "ws"], ["call", "a", "--ws-path", "/a b"], ["call", "a", "--keep-alive", "-1"],
         ["answer", "--status", "200"],
         ["answer", "--calls", "0"], ["answer", "x"], ["serve", "--listen", "127.0.0.1:5060"], ["sdp-answer"], ["parse", "a", "b"],
         ["register", "--record", "x"],
@@ -42,7 +43,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
     }
 
     @Test(arguments: [
-        ["--transport", "ws"], ["--transport", "wss"], ["--ice", "on"], ["--stun", "127.0.0.1:3478"],
+        ["--transport", "wss"], ["--ice", "on"], ["--stun", "127.0.0.1:3478"],
         ["--turn", "turn:x"],
         ["--srtp", "prefer"], ["--srtp", "require"], ["--program", "cat"], ["--redundancy", "auto"], ["--redundancy", "2"],
         ["--report", "a.html"],
@@ -56,7 +57,8 @@ func invocation(_ arguments: String...) throws -> Invocation {
     }
 
     @Test(arguments: [
-        ["--transport", "udp"], ["--transport", "tcp"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--device", "null"],
+        ["--transport", "udp"], ["--transport", "tcp"], ["--transport", "ws"], ["--ws-path", "/ws"], ["--keep-alive", "0"],
+        ["--outbound", "off"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--device", "null"],
         ["--codecs", "PCMA,pcmu"], ["--codecs", "opus,g722"],
         ["--bitrate", "24"], ["--listen", "[::1]:0"], ["--listen", "localhost:5070"], ["--listen", "tls:127.0.0.1:0"],
         ["--transport", "tls"], ["--ca", "f"], ["--pin", "ab"], ["--rtp-ports", "10000-10100"],
@@ -67,7 +69,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
 
     @Test func serverTransportsOfALaterStepSaySo() {
         let error = #expect(throws: UsageError.self) { try Invocation.parse(["serve", "--listen", "wss:127.0.0.1:443"]) }
-        #expect(error?.sentence == "--listen wss is not there yet: WebSocket comes with a later version.")
+        #expect(error?.sentence == "--listen wss is not there yet: TLS comes with a later version.")
     }
 
     @Test(arguments: Subcommand.allCases)

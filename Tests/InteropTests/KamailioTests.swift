@@ -20,7 +20,7 @@ extension Interop {
         }
 
         /// Opus keeps the sound of a voice rather than its waveform: it is held to less.
-        @Test(arguments: [("udp", "opus", 0.8), ("udp", "g722", 0.95), ("tcp", "pcmu", 0.95)])
+        @Test(arguments: [("udp", "opus", 0.8), ("udp", "g722", 0.95), ("tcp", "pcmu", 0.95), ("ws", "pcmu", 0.95)])
         func aCallIsAnsweredAndBothHearEachOther(transport: String, codec: String, likeness: Double) async throws {
             let kamailio = try await Kamailio.start()
             let folder = try Bench.folder()
@@ -39,7 +39,7 @@ extension Interop {
             await kamailio.stop()
         }
 
-        @Test(arguments: ["udp", "tcp"])
+        @Test(arguments: ["udp", "tcp", "ws"])
         func theCalledSideHangsUp(transport: String) async throws {
             let kamailio = try await Kamailio.start()
             let bob = try await bob(kamailio, transport, ["--calls", "1", "--duration", "1"])
@@ -96,6 +96,25 @@ extension Interop {
             let phone = try Bench.handset(["register", "--once"] + kamailio.account("bob", transport: transport), password: "wrong")
             #expect(try await phone.exitStatus(within: 10) == 1, "\(phone.transcript)")
             #expect(phone.events("registration").filter { $0["state"] as? String == "refused" }.count == 1, "\(phone.transcript)")
+            await kamailio.stop()
+        }
+
+        @Test func aPhoneOnAWebSocketAndOneOnUDPTalk() async throws {
+            let kamailio = try await Kamailio.start()
+            let bob = try await bob(kamailio, "ws", ["--calls", "1", "--duration", "1"])
+            let alice = try alice(kamailio, "udp")
+            #expect(try await alice.exitStatus(within: 15) == 0, "\(alice.transcript)")
+            #expect(try await bob.exitStatus(within: 5) == 0, "\(bob.transcript)")
+            await kamailio.stop()
+        }
+
+        @Test func aWebSocketAtTheWrongPathIsToldInPlainWords() async throws {
+            let kamailio = try await Kamailio.start()
+            let account = kamailio.account("bob", transport: "ws").map { $0 == "/ws" ? "/other" : $0 }
+            let phone = try Bench.handset(["register", "--once"] + account, password: "bob-secret")
+            let failed = try await phone.wait(for: "registration", ["state": "failed"])
+            #expect(failed["state"] as? String == "failed", "\(phone.transcript)")
+            await phone.stop()
             await kamailio.stop()
         }
 

@@ -52,7 +52,8 @@ struct MessageTrace {
             flows[flow] = Flow(transport: transport, local: SocketAddress(.anyV4, 0), remote: to)
         case .close: break
         case .send(let bytes, let flow, let to):
-            guard let known = flows[flow], bytes.count > 4 else { return [] }
+            // Keep-alives are no messages: line ends, and STUN (RFC 7983).
+            guard let known = flows[flow], bytes.count > 4, bytes[0] > 3 else { return [] }
             return [record(.sent, bytes, known, to, now)]
         }
         return []
@@ -60,7 +61,7 @@ struct MessageTrace {
 
     private mutating func received(_ bytes: [UInt8], _ flow: FlowID, _ from: SocketAddress, _ now: MonotonicTime) -> [TraceRecord] {
         guard var known = flows[flow] else { return [] }
-        guard known.transport.isStream else { return bytes.count > 4 ? [record(.received, bytes, known, from, now)] : [] }
+        guard known.transport.isStream else { return bytes.count > 4 && bytes[0] > 3 ? [record(.received, bytes, known, from, now)] : [] }
         var records: [TraceRecord] = []
         known.received.append(bytes)
         while let frame = known.received.next() {

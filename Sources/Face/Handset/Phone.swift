@@ -71,7 +71,7 @@ public actor Phone {
 
     private func open() throws(NetworkError) {
         let world = SignallingWorld(
-            loop: loop, dnsServer: settings.dnsServer, trace: Self.trace(settings),
+            loop: loop, dnsServer: settings.dnsServer, webSocket: settings.webSocket, trace: Self.trace(settings),
             onInputs: { [weak self] inputs, now in self?.assumeIsolated { $0.receive(inputs, now: now) } },
             onAnswer: { [weak self] answer in self?.assumeIsolated { $0.receive(answer) } },
             onDeadline: { [weak self] in self?.assumeIsolated { $0.wake() } })

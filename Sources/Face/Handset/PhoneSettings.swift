@@ -38,6 +38,8 @@ public struct PhoneSettings: Sendable {
     public var codecs: AudioCodecRegistry
     /// A DNS server to ask instead of the system's.
     public var dnsServer: SocketAddress?
+    /// How connections over WebSocket are made: the path that the server wants, limits.
+    public var webSocket = WebSocketSettings()
     public var log: LogSettings
     /// Called on the loop for every SIP message sent or received, credentials masked; must not block.
     public var trace: (@Sendable (TraceRecord) -> Void)?

@@ -52,7 +52,7 @@ public actor Server {
 
     private func open(_ settings: ServerSettings) throws(NetworkError) {
         let world = SignallingWorld(
-            loop: loop, dnsServer: settings.dnsServer, trace: settings.trace,
+            loop: loop, dnsServer: settings.dnsServer, webSocket: settings.webSocket, trace: settings.trace,
             onInputs: { [weak self] inputs, now in self?.assumeIsolated { $0.receive(inputs, now: now) } },
             onAnswer: { [weak self] answer in self?.assumeIsolated { $0.receive(answer) } },
             onDeadline: { [weak self] in self?.assumeIsolated { $0.wake() } })
@@ -129,6 +129,8 @@ public struct ServerSettings: Sendable {
     /// Where `record` writes its files; nil: the service is not offered.
     public var recordDirectory: String?
     public var dnsServer: SocketAddress?
+    /// Paths and web pages that WebSocket listeners take.
+    public var webSocket = WebSocketSettings()
     public var trace: (@Sendable (TraceRecord) -> Void)?
     public var loop: EventLoop?
 

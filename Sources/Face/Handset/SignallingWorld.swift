@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CryptoOpenSSL
 import Essentials
 import Networking
 import SIPAgent
@@ -36,14 +37,15 @@ final class SignallingWorld {
     ///   - onAnswer: called on the loop, once for each question.
     ///   - onDeadline: called on the loop when the deadline that was set has come.
     init(
-        loop: EventLoop, dnsServer: SocketAddress?, trace: (@Sendable (TraceRecord) -> Void)?,
+        loop: EventLoop, dnsServer: SocketAddress?, webSocket: WebSocketSettings, trace: (@Sendable (TraceRecord) -> Void)?,
         onInputs: @escaping ([TransportInput], MonotonicTime) -> Void, onAnswer: @escaping (DNSAnswer) -> Void,
         onDeadline: @escaping () -> Void
     ) {
         self.loop = loop
         let log = TraceLog(trace)
         self.log = log
-        driver = SIPTransportDriver(loop: loop) { inputs in
+        let support = WebSocketSupport(webSocket, cryptography: OpenSSLCryptography(), random: RandomSource(SecureRandom()))
+        driver = SIPTransportDriver(loop: loop, webSockets: support) { inputs in
             let now = loop.now
             for input in inputs { log.note(input, now: now) }
             onInputs(inputs, now)

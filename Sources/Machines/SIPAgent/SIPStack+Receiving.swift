@@ -48,7 +48,7 @@ extension SIPStack {
         }
         if first < 4 {
             // RFC 7983: STUN, not SIP.
-            count(.stunDatagrams)
+            takeSTUN(octets, flow, source)
             return
         }
         take(SIPMessage.receive(octets, limits: configuration.messageLimits), source, now)
@@ -61,6 +61,7 @@ extension SIPStack {
 
     private func keepAlive(_ octets: [UInt8], _ flow: Flow, _ source: MessageSource) {
         count(octets.isEmpty ? .emptyDatagrams : .keepAlivesReceived)
+        if octets.count == 2, flow.isConnection { takePong(flow) }
         // RFC 7118 §6: a WebSocket message may be a ping too. A datagram is not answered (RFC 5626 §4.4.2: STUN does that there).
         guard octets.count == 4, flow.isConnection else { return }
         pong(flow, source)
@@ -84,6 +85,7 @@ extension SIPStack {
                 pong(flow, source)
             case .keepAlivePong:
                 count(.keepAlivesReceived)
+                takePong(flow)
             case .failure:
                 // RFC 3261 §18.3: where the next message begins is not known any more.
                 count(.framingFailures)

@@ -9,8 +9,15 @@ extension SIPStack {
     /// Sends a request in a new client transaction. The stack puts the topmost Via on it: nothing else is changed.
     ///
     /// Responses come as `response`, the end as `ended`; a request that cannot be sent fails by event too.
+    ///
+    /// - Parameters:
+    ///   - octets: a request of more than this fails with `TransactionFailure.tooLarge` where it would go by datagram.
+    ///   - viaParameters: more of our Via, such as `;keep` (RFC 6223).
     @discardableResult
-    public func sendRequest(_ request: MessageBuilder, to target: SignallingTarget, now: MonotonicTime) -> TransactionID {
+    public func sendRequest(
+        _ request: MessageBuilder, to target: SignallingTarget, octets limit: Int = .max, viaParameters: String = "",
+        now: MonotonicTime
+    ) -> TransactionID {
         let id = transactions.makeID()
         let branch = newBranch()
         count(.clientTransactions)
@@ -26,15 +33,16 @@ extension SIPStack {
         switch route {
         case .flow(let flow):
             flowID = flow.id
-            builder.prepend(.via, transport.viaPrefix(for: flow) + branch)
+            builder.prepend(.via, transport.viaPrefix(for: flow) + branch + viaParameters)
         case .none(let failure):
-            events.append(.failed(id, .transport(failure)))
-            events.append(.ended(id))
             count(.transportFailures)
-            transactions.release(id)
-            return id
+            return notSent(id, .transport(failure))
         }
         let message = builder.build()
+        if message.bytes.count > limit, target.transport == .udp {
+            count(.requestsTooLarge)
+            return notSent(id, .tooLarge(octets: message.bytes.count))
+        }
         let isReliable = target.transport.isReliable
         let machine: TransactionMachine =
             message.method == .invite
@@ -48,6 +56,13 @@ extension SIPStack {
         if message.method == .invite { transaction.request = message }
         transactions.insert(transaction)
         perform(transaction.machine.start(configuration.times), transaction, now)
+        return id
+    }
+
+    private func notSent(_ id: TransactionID, _ failure: TransactionFailure) -> TransactionID {
+        events.append(.failed(id, failure))
+        events.append(.ended(id))
+        transactions.release(id)
         return id
     }
 

@@ -116,6 +116,14 @@ public final class SIPStack {
         self.transport.listening(for: transport).map { ($0.id, self.transport.published($0.local)) }
     }
 
+    /// Whether nobody can connect to us by that transport: a WebSocket client without a listener, as most are (RFC 7118 §5).
+    public func isReachedByConnectionOnly(_ transport: TransportProtocol) -> Bool {
+        transport.isWebSocket && self.transport.listening(for: transport).isEmpty
+    }
+
+    /// A host name that cannot exist (RFC 2606 §2), for Via and Contact of who cannot be connected to.
+    public var invalidHost: String { transport.invalidHost }
+
     /// Whether a flow can carry messages.
     public func isOpen(_ flow: FlowID) -> Bool { transport.flow(flow)?.isUsable ?? false }
 

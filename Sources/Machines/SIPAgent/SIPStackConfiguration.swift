@@ -34,6 +34,11 @@ public struct StackConfiguration: Sendable {
     public var unfinishedMessage = Interval.seconds(30)
     /// How long a connection that a request waits for may take to come up, if the world does not give up before.
     public var connecting = Interval.seconds(30)
+    /// A request of more octets does not go by datagram where there is another way (§18.1.1): the largest path that can be
+    /// trusted in, 1500 octets, without 200.
+    public var requestOctets = 1300
+    /// Whether STUN binding requests on datagram sockets are answered (RFC 5626 §8: servers do).
+    public var answersSTUN = false
     /// The largest datagram that is sent, in octets.
     public var datagramOctets = 65_000
 

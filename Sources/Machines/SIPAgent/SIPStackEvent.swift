@@ -66,6 +66,8 @@ public enum TransactionFailure: Sendable, Hashable {
     case timedOut
     /// The message could not be sent (to be treated as 503, §8.1.3.1).
     case transport(FlowFailure)
+    /// So many octets are too large for a datagram (§18.1.1): to be sent over a connection. Nothing was sent.
+    case tooLarge(octets: Int)
 }
 
 /// What the transport and transaction layers tell their user (RFC 3261 §5).
@@ -84,6 +86,8 @@ public enum StackEvent: Sendable {
     case failed(TransactionID, TransactionFailure)
     /// The transaction is forgotten.
     case ended(TransactionID)
+    /// A sign of life over a flow that is kept (`SIPStack.ping`, `SIPStack.bind`).
+    case keepAlive(FlowID, KeepAliveSign, from: SocketAddress)
     /// A socket or listener is open.
     case listening(FlowID, TransportProtocol, local: SocketAddress)
     /// A connection that was opened is up.
@@ -96,10 +100,11 @@ public enum StackEvent: Sendable {
 public enum StackCounter: Int, CounterName {
     // Transport
     case datagramsReceived, streamMessagesReceived, messagesSent, octetsSent
-    case keepAlivesAnswered, keepAlivesReceived, emptyDatagrams, stunDatagrams
+    case keepAlivesAnswered, keepAlivesReceived, keepAlivesSent, emptyDatagrams
+    case stunDatagrams, stunMalformed, stunAnswered
     case dropped, refused, framingFailures, unfinishedMessages, unknownFlows
     case connectionsOpened, connectionsAccepted, connectionsRefused, connectionsClosed, sendFailures
-    case queueOverflows, datagramsTooLarge, noFlow, responseFallbacks, responsesUndeliverable
+    case queueOverflows, datagramsTooLarge, requestsTooLarge, noFlow, responseFallbacks, responsesUndeliverable
     // Transactions
     case clientTransactions, serverTransactions, requestRetransmissions, responseRetransmissions
     case repeatsAbsorbed, unexpected, strayResponses, strayCancels, strayACKs, mergedRequests

@@ -23,10 +23,26 @@ public struct Binding: Sendable {
     public var source: MessageSource
     /// The host and port that the registering device gave in its Via, for telling a NAT in between.
     public var sentBy: Via
+    /// The device and the number of its flow (RFC 5626 §6): what makes a binding the same after its address changed. nil:
+    /// registered without.
+    public var flowName: FlowName?
     /// Whether the connection over which it was registered is still up.
     public var flowIsOpen: Bool
     /// The order of first registration over all users: what makes listings and forks repeatable.
     var sequence: UInt64
+}
+
+/// Which flow of which device a binding is for (RFC 5626 §4.1, §4.2).
+public struct FlowName: Sendable, Hashable {
+    /// The device, as a URN.
+    public var instance: String
+    /// `reg-id`, 1 or more.
+    public var number: UInt32
+
+    public init(instance: String, number: UInt32) {
+        self.instance = instance
+        self.number = number
+    }
 }
 
 /// Bindings by user, in a fixed order: higher preference first, then the longer registered.
@@ -119,7 +135,8 @@ extension Binding {
     /// Where a request for this contact is sent: over the flow it came by if that is a connection, to the source
     /// address if a NAT stands between, else to the contact's own address.
     var target: SignallingTarget {
-        if source.transport.isReliable ? flowIsOpen : isOnlyReachableByFlow {
+        // Who registered a flow is called over that flow (RFC 5626 §5.3).
+        if source.transport.isReliable ? flowIsOpen : flowName != nil || isOnlyReachableByFlow {
             return SignallingTarget(transport: source.transport, address: source.remote, name: nil, flow: source.flow)
         }
         guard case .address(let ip) = uri.host else {

@@ -45,7 +45,9 @@ struct Registrar {
                 response.add(.minExpires, "\(configuration.minimumExpires)")
                 return .refused(response, status: 423, .intervalsTooBrief)
             }
-            let index = list.firstIndex { $0.uri.isEquivalent(to: uri) }
+            let flowName = flowName(contact, request)
+            let index =
+                list.firstIndex { flowName != nil && $0.flowName == flowName } ?? list.firstIndex { $0.uri.isEquivalent(to: uri) }
             // Step 7: the same registering device must count upwards, or the request is an old one that came late.
             if let index, list[index].callID == request.callID, request.cseq.number <= list[index].cseq {
                 return refuse(request, tag, 500, "Registration Out of Order", .registrationsRefused)
@@ -55,6 +57,7 @@ struct Registrar {
                 continue
             }
             var binding = Binding(contact, uri: uri, expires: now + .seconds(Int64(expires)), of: request, source: source)
+            binding.flowName = flowName
             if let index {
                 binding.sequence = list[index].sequence
                 list[index] = binding
@@ -73,6 +76,15 @@ struct Registrar {
         }
         if !added.isEmpty || !removed.isEmpty { store.set(user, list) }
         return .accepted(answer(request, user: user, tag: tag, now: now), added: added, removed: removed)
+    }
+
+    /// The flow that a contact is registered for (RFC 5626 §6): if the device asks for it, and comes from there without a
+    /// proxy in between that would have to keep the flow itself.
+    private func flowName(_ contact: NameAddress, _ request: SIPMessage) -> FlowName? {
+        guard request.supported.contains("outbound"), request.vias.count == 1, let instance = contact.instance,
+            let number = contact.registrationID
+        else { return nil }
+        return FlowName(instance: instance, number: number)
     }
 
     /// Step 6: `Contact: *` takes all contacts back, and stands only alone and with `Expires: 0`.
@@ -117,6 +129,10 @@ struct Registrar {
     /// Step 8: 200 with every contact that the user has now and the seconds each has left.
     private func answer(_ request: SIPMessage, user: String, tag: String, now: MonotonicTime) -> MessageBuilder {
         var response = request.makeResponse(status: 200, toTag: tag)
+        if request.contacts.contains(where: { flowName($0, request) != nil }) {
+            response.add(.require, "outbound")
+            if configuration.flowTimer > 0 { response.add(.flowTimer, "\(min(max(configuration.flowTimer, 5), 86_400))") }
+        }
         for binding in store.bindings(of: user, now: now) {
             var contact = binding.contact
             let left = (binding.expires - now).millisecondsRoundedUp
@@ -139,6 +155,7 @@ extension Binding {
         callID = request.callID
         cseq = request.cseq.number
         sentBy = request.topVia
+        flowName = nil
         flowIsOpen = true
         sequence = 0
     }

@@ -28,6 +28,12 @@ extension SIPServer {
             {
                 return [ProxyTarget(uri: routing.uri, hop: side.target, routes: [])]
             }
+            // The flow of the dialog is gone; the device may have registered another one since (RFC 5626 §5.3).
+            let place = RouteToken.hash(uri)
+            let bindings = registrar.store.bindings(of: uri.user ?? "", now: now)
+            if let binding = bindings.first(where: { $0.flowIsOpen && RouteToken.hash($0.uri) == place }) {
+                return [ProxyTarget(uri: routing.uri, hop: binding.target, routes: [])]
+            }
             return directHop(uri).map { [ProxyTarget(uri: routing.uri, hop: $0, routes: [])] } ?? []
         }
         guard isOwn(uri, source), let user = uri.user else {
@@ -117,7 +123,8 @@ extension SIPServer {
     ) -> [String] {
         var caller: RouteToken.Side?
         if let contact = request.contacts.first?.uri.sip,
-            source.transport.isReliable || isBehindNAT(contact: contact, via: request.topVia, source: source.remote)
+            source.transport.isReliable || contact.parameters.contains("ob")
+                || isBehindNAT(contact: contact, via: request.topVia, source: source.remote)
         {
             caller = RouteToken.Side(
                 transport: source.transport, address: source.remote, flow: source.flow.rawValue,

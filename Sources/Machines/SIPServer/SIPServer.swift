@@ -48,6 +48,7 @@ public final class SIPServer {
         var settings = configuration.stack
         // What merges here may be a fork that comes round; that is the called agent's to tell (RFC 3261 §8.2.2.2).
         settings.detectsMergedRequests = false
+        settings.answersSTUN = true
         stack = SIPStack(configuration: settings, random: random)
         registrar = Registrar(configuration: configuration)
         var settingsOfDigest = DigestServerConfiguration(realm: configuration.realm ?? configuration.domains.first ?? "sip")
@@ -159,7 +160,7 @@ public final class SIPServer {
                     counters.increment(.contactsLost)
                     emit(.unregistered(user: user, contact: "\(binding.uri)"))
                 }
-            case .listening, .connected: break
+            case .listening, .connected, .keepAlive: break
             }
         }
     }

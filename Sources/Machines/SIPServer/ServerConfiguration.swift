@@ -56,6 +56,9 @@ public struct ServerConfiguration: Sendable {
     public var minimumExpires: UInt32 = 60
     /// No registration is granted more, in seconds.
     public var maximumExpires: UInt32 = 7200
+    /// How often phones that register their flow are to send keep-alives at least (Flow-Timer, RFC 5626 §5.4), seconds,
+    /// 5...86 400; 0: left to them.
+    public var flowTimer: UInt32 = 120
     /// Contacts that one user may have at a time; more is answered 403.
     public var maximumContactsPerUser = 10
     /// Contacts of all users together; more is answered 503.

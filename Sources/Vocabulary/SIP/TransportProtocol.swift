@@ -17,6 +17,9 @@ public enum TransportProtocol: String, Sendable, Hashable, CaseIterable {
     /// Whether the transport satisfies a `sips` URI.
     public var isSecure: Bool { self == .tls || self == .wss }
 
+    /// Whether each message is a message of a WebSocket (RFC 7118).
+    public var isWebSocket: Bool { self == .ws || self == .wss }
+
     /// The port used where none is given (RFC 3261 §19.1.2, RFC 7118 §4).
     public var defaultPort: UInt16 {
         switch self {
@@ -26,6 +29,9 @@ public enum TransportProtocol: String, Sendable, Hashable, CaseIterable {
         case .wss: 443
         }
     }
+
+    /// The value of `transport` in URIs of ours: `ws` stands for both kinds of WebSocket (RFC 7118 §5.4).
+    public var uriParameter: String { self == .wss ? "ws" : rawValue }
 
     /// The name in a Via: `UDP`, `TCP`, `TLS`, `WS` or `WSS`.
     public var viaName: String { rawValue.uppercased() }

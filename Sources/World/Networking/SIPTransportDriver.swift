@@ -52,6 +52,7 @@ public final class SIPTransportDriver {
 
     private let loop: EventLoop
     private let limits: TransportLimits
+    private let webSockets: WebSocketSupport?
     private let onInput: ([TransportInput]) -> Void
     private var flows: [FlowID: Flow] = [:]
     /// Accepted connections whose handshake is not done: the machine does not know them yet.
@@ -64,10 +65,14 @@ public final class SIPTransportDriver {
     public private(set) var isOpen = true
     public private(set) var counters = Counters<TransportCounter>()
 
-    /// `onInput` is called on the loop with what happened, in order.
-    public init(loop: EventLoop, limits: TransportLimits = TransportLimits(), onInput: @escaping ([TransportInput]) -> Void) {
+    /// `onInput` is called on the loop with what happened, in order. `webSockets`: nil: there are none.
+    public init(
+        loop: EventLoop, limits: TransportLimits = TransportLimits(), webSockets: WebSocketSupport? = nil,
+        onInput: @escaping ([TransportInput]) -> Void
+    ) {
         self.loop = loop
         self.limits = limits
+        self.webSockets = webSockets
         self.onInput = onInput
     }
 
@@ -89,12 +94,12 @@ public final class SIPTransportDriver {
             let socket = try DatagramSocket(loop: loop, local: address, options: limits.datagrams)
             attach(socket, id)
             bound = socket.local
-        case .tcp, .tls:
+        case .tcp, .tls, .ws, .wss:
+            if transport.isWebSocket, webSockets == nil { throw Self.notSupported(transport, address) }
             let context = transport.isSecure ? try serverContext(tls, "\(transport.rawValue) \(address)") : nil
             let listener = try StreamListener(loop: loop, local: address, options: limits.streams)
-            attach(listener, id, context)
+            attach(listener, id, context, transport)
             bound = listener.local
-        case .ws, .wss: throw Self.notSupported(transport, address)
         }
         nextID += 2
         var told = bound
@@ -108,7 +113,7 @@ public final class SIPTransportDriver {
 
     private static func notSupported(_ transport: TransportProtocol, _ address: SocketAddress) -> NetworkError {
         NetworkError(
-            .transportNotSupported, "The transport \(transport.rawValue) is not supported yet.",
+            .transportNotSupported, "The transport \(transport.rawValue) is not there.",
             context: "\(transport.rawValue) \(address)")
     }
 
@@ -153,7 +158,7 @@ public final class SIPTransportDriver {
     private func connect(
         _ id: FlowID, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?, _ tls: TLSSettings?
     ) {
-        guard transport == .tcp || transport == .tls else {
+        guard transport != .udp, !transport.isWebSocket || webSockets != nil else {
             return emit(.closed(id, .other(Self.notSupported(transport, remote).reason)))
         }
         guard flows[id] == nil else { return }
@@ -162,7 +167,8 @@ public final class SIPTransportDriver {
             return emit(.closed(id, .limit))
         }
         do throws(FlowError) {
-            let stream = try open(to: remote, name: name, tls: transport.isSecure ? tls ?? TLSSettings() : nil)
+            let connection = try open(to: remote, name: name, tls: transport.isSecure ? tls ?? TLSSettings() : nil)
+            let stream = dialled(connection, transport, remote, name)
             counters.increment(.connectionsOpened)
             stream.onConnected = { [unowned stream, self] in
                 if transport.isSecure { counters.increment(.handshakesDone) }
@@ -199,6 +205,16 @@ public final class SIPTransportDriver {
             connection.close()
             throw FlowError(failure: .secure(TLSFailure(.unusableSettings, detail: error.reason)))
         }
+    }
+
+    /// With a WebSocket upon it, where the transport is one.
+    private func dialled(
+        _ connection: any ByteStream, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?
+    ) -> any ByteStream {
+        guard transport.isWebSocket, let webSockets else { return connection }
+        let host = name ?? (remote.ip.isV6 ? "[\(remote.ip)]" : "\(remote.ip)")
+        let port = remote.port == transport.defaultPort ? "" : ":\(remote.port)"
+        return WebSocketStream(loop: loop, over: connection, socket: webSockets.client(host: host + port))
     }
 
     /// Reads the authorities and certificates that the settings name, once.
@@ -259,7 +275,7 @@ public final class SIPTransportDriver {
         return true
     }
 
-    private func attach(_ listener: StreamListener, _ id: FlowID, _ context: SecureContext?) {
+    private func attach(_ listener: StreamListener, _ id: FlowID, _ context: SecureContext?, _ transport: TransportProtocol) {
         flows[id] = .listener(listener)
         listener.mayAccept = { [self] in
             if connections < limits.connections { return true }
@@ -269,7 +285,9 @@ public final class SIPTransportDriver {
         listener.onAccept = { [self] connection in
             counters.increment(.connectionsAccepted)
             guard let stream = secured(connection, context) else { return connection.close() }
-            accept(stream, listener: id)
+            guard transport.isWebSocket, let webSockets else { return accept(stream, listener: id, isSecure: context != nil) }
+            let socket = WebSocketStream(loop: loop, over: stream, socket: webSockets.server())
+            accept(socket, listener: id, isSecure: context != nil)
         }
     }
 
@@ -280,7 +298,7 @@ public final class SIPTransportDriver {
     }
 
     /// Takes up what was accepted; the machine is told once octets flow.
-    private func accept(_ stream: any ByteStream, listener: FlowID) {
+    private func accept(_ stream: any ByteStream, listener: FlowID, isSecure: Bool) {
         let id = FlowID(rawValue: nextID)
         nextID += 2
         attach(stream, id)
@@ -290,7 +308,7 @@ public final class SIPTransportDriver {
         guard !stream.isOpen else { return announce() }
         unannounced.insert(id)
         stream.onConnected = { [self] in
-            counters.increment(.handshakesDone)
+            if isSecure { counters.increment(.handshakesDone) }
             unannounced.remove(id)
             announce()
         }

@@ -86,6 +86,6 @@ struct Kamailio {
         [
             "--account", "sip:\(user)@\(domain)", "--proxy", "sip:\(address);transport=\(transport);lr", "--listen", "127.0.0.1:0",
             "--transport", transport,
-        ]
+        ] + (transport == "ws" ? ["--ws-path", "/ws"] : [])
     }
 }

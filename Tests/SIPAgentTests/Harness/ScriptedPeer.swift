@@ -11,6 +11,8 @@ final class ScriptedPeer: Node {
     private(set) var received: [(message: SIPMessage, from: SocketAddress)] = []
     /// Called for each message as it comes.
     var onMessage: ((SIPMessage) -> Void)?
+    /// Called for each packet that is no message: keep-alives.
+    var onOctets: (([UInt8]) -> Void)?
     /// Over which transport this peer speaks.
     var transport = TransportProtocol.udp
     private(set) var disconnections = 0
@@ -29,7 +31,10 @@ final class ScriptedPeer: Node {
     func accept(from peer: SocketAddress, now: MonotonicTime) { connections += 1 }
 
     func receive(_ packet: Packet, now: MonotonicTime) {
-        guard let message = packet.message else { return }
+        guard let message = packet.message else {
+            onOctets?(packet.bytes)
+            return
+        }
         received.append((message, packet.from))
         onMessage?(message)
     }

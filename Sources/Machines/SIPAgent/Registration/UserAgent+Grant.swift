@@ -12,7 +12,7 @@ extension UserAgent {
 
     /// The option tags of a REGISTER.
     func registerOptions(_ account: Account) -> String {
-        account.wantsGRUU ? "path, gruu" : "path"
+        "path" + (account.wantsOutbound ? ", " + Self.outboundTag : "") + (account.wantsGRUU ? ", gruu" : "")
     }
 
     /// What our Contact says in a REGISTER besides its address and time.
@@ -88,7 +88,13 @@ extension UserAgent {
     }
 
     /// Contact of a dialog: our GRUU where the account uses one, else our address.
-    func dialogContact(_ account: Account?, _ address: SIPURI) -> SIPURI { account?.gruu ?? address }
+    ///
+    /// `ob` asks the edge of the network to send the requests of the dialog over the flow on which it began (RFC 5626 §4.3).
+    func dialogContact(_ account: Account?, _ address: SIPURI) -> SIPURI {
+        var contact = account?.gruu ?? address
+        if account?.outbound.isConfirmed ?? false { contact.parameters.set("ob", nil) }
+        return contact
+    }
 
     /// What is known of an account's registration besides its state; nil: no such account.
     public func registrationDetail(of id: AccountID) -> RegistrationDetail? { accounts[id]?.detail }

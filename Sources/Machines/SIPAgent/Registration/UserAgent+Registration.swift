@@ -86,12 +86,16 @@ extension UserAgent {
     func addBindings(to message: inout MessageBuilder, _ contact: SIPURI, expires: Int, account: Account?) {
         message.removeAll(.contact)
         var own = NameAddress(uri: .sip(contact))
-        if let account { describeBinding(&own, account) }
+        if let account {
+            describeBinding(&own, account)
+            describeFlow(&own, account)
+        }
         own.parameters.set("expires", "\(expires)")
         message.add(.contact, own.description)
         guard let account else { return }
         account.registration.contact = contact
-        if let outdated = account.registration.outdatedContact, !outdated.matchesBinding(contact) {
+        // A registrar that knows the flow replaces its binding by itself (RFC 5626 §6).
+        if let outdated = account.registration.outdatedContact, !outdated.matchesBinding(contact), !account.outbound.isConfirmed {
             var old = NameAddress(uri: .sip(outdated))
             old.parameters.set("expires", "0")
             message.add(.contact, old.description)
@@ -128,6 +132,8 @@ extension UserAgent {
         account.registration.contact = nil
         account.registration.outdatedContact = nil
         account.detail = RegistrationDetail()
+        account.outbound = AccountFlow()
+        timers.cancel(.keepAlive(account.id))
         emit(.registration(account.id, .unregistered))
         forgetIfRemoved(account)
     }
@@ -153,6 +159,7 @@ extension UserAgent {
             } else {
                 refuse(account, Causes.registrationRefused(response, request.challengeFailure))
             }
+        case 439 where registerWithoutOutbound(account, now: now): break
         case 555 where registerWithoutPush(response, account, now: now): break
         case 408, 429, 480, 500..<600:
             retryLater(account, Causes.registrationUnavailable(response), after: response.retryAfter, now: now)
@@ -164,6 +171,7 @@ extension UserAgent {
     /// A refusal is final: a wrong password must not be tried again by itself.
     private func refuse(_ account: Account, _ cause: Cause) {
         account.registration.state = .refused
+        leaveFlow(account)
         account.registration.contact = nil
         account.registration.intervalRounds = 0
         emit(.registration(account.id, .refused(cause)))
@@ -171,6 +179,7 @@ extension UserAgent {
     }
 
     private func retryLater(_ account: Account, _ cause: Cause, after: Interval?, now: MonotonicTime) {
+        leaveFlow(account)
         let policy = account.configuration.retryPolicy
         guard policy.initial > .zero, life == .running, !account.isRemoved else {
             account.registration.state = .idle
@@ -189,7 +198,7 @@ extension UserAgent {
     }
 
     /// Doubling waits, each shortened by up to a half at random.
-    private func backOff(_ policy: RetryPolicy, failures: Int) -> Interval {
+    func backOff(_ policy: RetryPolicy, failures: Int) -> Interval {
         let doubled = policy.initial * (Int64(1) << Int64(min(failures, 20)))
         let longest = min(doubled, max(policy.maximum, policy.initial))
         return longest - .seconds(longest.seconds / 2 * random.fraction())
@@ -218,6 +227,7 @@ extension UserAgent {
             .registration(
                 account.id,
                 .registered(until: until, expires: granted, status: response.statusCode, reason: response.reasonPhrase)))
+        keepFlow(account, response, source, now: now)
     }
 
     /// Our binding, found by user, host and port among all Contacts (§10.2.4, B-001…B-003).
@@ -238,9 +248,10 @@ extension UserAgent {
 
     /// The same user, host and port; a registrar may leave the default port out.
     private static func isBinding(_ uri: SIPURI, _ own: SIPURI) -> Bool {
-        var full = uri
+        var (full, mine) = (uri, own)
         full.port = uri.port ?? uri.transport?.defaultPort ?? TransportProtocol.udp.defaultPort
-        return full.matchesBinding(own)
+        mine.port = own.port ?? own.transport?.defaultPort ?? TransportProtocol.udp.defaultPort
+        return full.matchesBinding(mine)
     }
 
     /// Takes up the address under which the registrar sees us (RFC 3581), at most once until a response confirms it
@@ -261,18 +272,6 @@ extension UserAgent {
         account.registration.outdatedContact = contact
         counters.increment(.contactRewritten)
         return true
-    }
-
-    /// The connection of the registration is gone: the server could only reach us over it.
-    func registrationFlowLost(_ id: AccountID, now: MonotonicTime) {
-        guard let account = accounts[id], life == .running else { return }
-        account.flow = nil
-        guard case .registered = account.registration.state else { return }
-        counters.increment(.registrationFlowLost)
-        let policy = account.configuration.retryPolicy
-        guard policy.initial > .zero else { return }
-        account.lostFlow = true
-        timers.arm(.registration(id), at: now + backOff(policy, failures: 0))
     }
 
     func registrationDue(_ id: AccountID, now: MonotonicTime) {

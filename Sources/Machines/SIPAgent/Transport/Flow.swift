@@ -28,6 +28,8 @@ final class Flow {
     let profile: TLSProfile
     /// Of connections that carry a stream of octets.
     var framer: StreamFramer?
+    /// Keep-alives of ours go over it, so signs of life are told.
+    var isKept = false
     /// Runs while a message is unfinished.
     var unfinishedTimer: TimerHandle?
     /// `SIP/2.0/UDP 192.0.2.1:5060;rport;branch=`: what stands before the branch in the Via of our requests.

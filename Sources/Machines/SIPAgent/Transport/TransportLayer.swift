@@ -28,6 +28,8 @@ final class TransportLayer {
     private var connections: [ConnectionKey: FlowID] = [:]
     private(set) var connectionCount = 0
     private var lastOpened: UInt64 = 0
+    /// The name that stands for us where no address of ours can be connected to (RFC 7118 §5).
+    private(set) lazy var invalidHost = random.token(12) + ".invalid"
     /// The settings that profiles stand for; the first are those of the configuration.
     private var tlsSettings: [TLSSettings]
 
@@ -207,15 +209,17 @@ final class TransportLayer {
         if !flow.viaPrefix.isEmpty { return flow.viaPrefix }
         let remote = flow.remote ?? flow.local
         let prefix: String
-        if let address = publishedAddress(flow.transport, toward: remote) {
+        if flow.transport.isWebSocket, listening(for: flow.transport).isEmpty {
+            prefix = "SIP/2.0/" + flow.transport.viaName + " " + invalidHost + ";rport;branch="
+        } else if let address = publishedAddress(flow.transport, toward: remote) {
             prefix = viaPrefix(flow.transport, sentBy: address)
-        } else if case .connected = flow.state, flow.transport != .ws, flow.transport != .wss {
+        } else if case .connected = flow.state {
             prefix = viaPrefix(flow.transport, sentBy: published(flow.local))
         } else if let address = socket(toward: remote.ip).map({ published($0.local) }), !address.ip.isUnspecified {
             prefix = viaPrefix(flow.transport, sentBy: SocketAddress(address.ip, flow.transport.defaultPort))
         } else {
-            // No address is known yet: a name that cannot exist (as RFC 7118 §5 does); responses come over the connection.
-            prefix = "SIP/2.0/" + flow.transport.viaName + " " + random.token(12) + ".invalid;rport;branch="
+            // No address is known yet; responses come over the connection.
+            prefix = "SIP/2.0/" + flow.transport.viaName + " " + invalidHost + ";rport;branch="
         }
         flow.viaPrefix = prefix
         return prefix

@@ -29,6 +29,10 @@ final class Account {
     private(set) var realms: [String] = []
     /// Our address as the server sees it, if that is not our own (RFC 3581).
     var publicAddress: SocketAddress?
+    /// The flow of the registration and what becomes of it (RFC 5626).
+    var outbound = AccountFlow()
+    /// Which device this is, as a URN (§4.1): the configured one, else a random one for as long as the account is there.
+    let instance: String
     /// The connection of the registration was lost, and the next REGISTER is for that.
     var lostFlow = false
     /// Whether the next different address may be taken up; false until a response confirms the last one (B-026).
@@ -48,6 +52,23 @@ final class Account {
         self.configuration = configuration
         self.digest = digest
         registration = Registration(expires: configuration.expires, random: random)
+        instance = configuration.instance ?? Self.randomInstance(random)
+    }
+
+    /// A random UUID (RFC 9562 §5.4) as a URN.
+    private static func randomInstance(_ random: RandomSource) -> String {
+        let (high, low) = (random.next() & ~0xf000 | 0x4000, random.next() & ~(3 << 62) | 1 << 63)
+        let digits = [high, low].map { number in
+            let text = String(number, radix: 16)
+            return String(repeating: "0", count: 16 - text.count) + text
+        }.joined()
+        var parts: [Substring] = []
+        var rest = digits[...]
+        for length in [8, 4, 4, 4, 12] {
+            parts.append(rest.prefix(length))
+            rest = rest.dropFirst(length)
+        }
+        return "urn:uuid:" + parts.joined(separator: "-")
     }
 
     /// Where the account's REGISTER goes: the proxy, else the registrar, else the domain.

@@ -66,6 +66,9 @@ public struct AccountConfiguration: Sendable {
     /// How the account's calls behave.
     public var calls = AccountCallSettings()
 
+    /// Whether the account's flow is registered as one (RFC 5626).
+    public var outbound = OutboundUse.on
+
     public init(
         addressOfRecord: SIPURI, displayName: String? = nil, registrar: SIPURI? = nil, proxy: SIPURI? = nil,
         credentials: [Credential] = [], registers: Bool = true, expires: Int = 600, transport: TransportProtocol? = nil,

@@ -19,7 +19,8 @@ public enum AgentCounter: Int, CounterName {
     case reliableRinging, missingPRACK, unmatchedPRACK
     case updatesIn, updatesOut
     case forkLimit, ackWithoutWay
-    case strayResponse, registrationFlowLost
+    case strayResponse, registrationFlowLost, outboundRefused
+    case requestsOverConnection, requestsBackToDatagrams
     case registrationLimitReached, registrationsRefreshed, clockJumps
     case serviceRouteIgnored, gruuMissing, pushRefused
     case ringLimitReached

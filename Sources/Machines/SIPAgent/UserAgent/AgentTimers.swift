@@ -21,6 +21,8 @@ enum AgentTimer: Hashable, Sendable {
     case registration(AccountID)
     /// A REGISTER took too long.
     case registrationLimit(AccountID)
+    /// A keep-alive is due, or its answer.
+    case keepAlive(AccountID)
     case shutDown
 }
 
@@ -56,7 +58,7 @@ struct AgentTimers {
         queue.postpone(by: interval) { timer in
             switch timer {
             case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .shutDown: true
-            case .session, .ringLimit, .registration: false
+            case .session, .ringLimit, .registration, .keepAlive: false
             }
         }
     }

@@ -111,12 +111,17 @@ enum Causes {
             return Cause(
                 "call.not-secure", "A sips address is called over TLS only, and the way there has none.",
                 evidence: evidence + [.init("way", text)])
+        case .tooLarge(let octets):
+            return Cause("call.request-too-big", tooLargeSentence, evidence: evidence + [.init("octets", "\(octets)")])
         case .notLocated(let text):
             return Cause("call.not-located", "No address was found for the called name.", evidence: evidence + [.init("name", text)])
         case .noLocalAddress:
             return Cause("call.no-transport", "This phone has no transport that leads there.", evidence: evidence)
         }
     }
+
+    private static let tooLargeSentence =
+        "The request is too big for a datagram on this network path, and the other side takes no TCP connection."
 
     static func dialogLost(_ response: SIPMessage) -> Cause {
         Cause(
@@ -203,10 +208,26 @@ enum Causes {
             Cause(
                 "registration.unreachable", "The server cannot be reached over the network.", status: 503,
                 evidence: [.init("network", flow.text)])
+        case .tooLarge(let octets):
+            Cause("registration.request-too-big", tooLargeSentence, evidence: [.init("octets", "\(octets)")])
         case .notLocated(let text):
             Cause("registration.not-located", "No address was found for the server's name.", evidence: [.init("name", text)])
         case .noLocalAddress:
             Cause("registration.no-transport", "This phone has no transport that leads to the server.")
+        }
+    }
+
+    /// The way to the server was lost; the account registers again.
+    static func flowLost(_ fault: FlowFault, _ source: MessageSource?, _ account: SIPURI) -> Cause {
+        var evidence = [Cause.Evidence("account", "\(account)"), .init("network", fault.words)]
+        if let source { evidence += [.init("transport", source.transport.rawValue), .init("server", "\(source.remote)")] }
+        return switch fault {
+        case .closed:
+            Cause("registration.flow.closed", "The connection to the server ended; registering again.", evidence: evidence)
+        case .silent:
+            Cause("registration.flow.silent", "The server no longer answers keep-alives; registering again.", evidence: evidence)
+        case .moved:
+            Cause("registration.flow.moved", "This phone's address as the server sees it changed; registering again.", evidence: evidence)
         }
     }
 

@@ -68,6 +68,8 @@ final class ClientRequest {
     var challengeFailure: DigestFailure?
     /// The credentials that went out, repeated in ACK and CANCEL (§22.1, §13.2.2.4).
     var credentials: [(HeaderName, String)] = []
+    /// Whether it is too large for a datagram, and what was done about it.
+    var size = RequestSize.fits
     /// The connection it went over is gone: that no answer came says nothing about the peer (B-020).
     var lostFlow = false
     /// The session interval that it asks for in seconds, and how often a 422 raised it.

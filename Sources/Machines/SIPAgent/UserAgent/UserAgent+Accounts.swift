@@ -32,6 +32,7 @@ extension UserAgent {
     func forgetIfRemoved(_ account: Account) {
         guard account.isRemoved, account.registration.request == nil else { return }
         timers.cancel(.registration(account.id))
+        leaveFlow(account)
         accounts[account.id] = nil
         accountOrder.removeAll { $0 == account.id }
     }
@@ -72,6 +73,9 @@ extension UserAgent {
 
     /// Our Contact towards `target` (RFC 3261 §8.1.1.8); nil: no flow leads there.
     func contactURI(account: Account?, target: SignallingTarget, isSecure: Bool = false) -> SIPURI? {
+        if stack.isReachedByConnectionOnly(target.transport) {
+            return connectionContact(account, target.transport, isSecure: isSecure)
+        }
         let own = stack.localAddress(for: target)
         let isServer = account?.isServer(target) ?? false
         let address = target.transport == .udp && isServer ? account?.publicAddress ?? own : own
@@ -80,6 +84,7 @@ extension UserAgent {
 
     /// Our Contact in a response to what came from `source`.
     func contactURI(account: Account?, source: MessageSource) -> SIPURI {
+        if stack.isReachedByConnectionOnly(source.transport) { return connectionContact(account, source.transport) }
         var address = source.local
         if source.transport == .udp, let account, account.isServer(source), let rewritten = account.publicAddress {
             address = rewritten
@@ -95,13 +100,25 @@ extension UserAgent {
     ) -> SIPURI {
         var uri = SIPURI(host: .address(address.ip), port: address.port)
         uri.user = account.map { $0.contactUser } ?? configuration.user
-        if isSecure || account?.configuration.addressOfRecord.isSecure == true, transport.isSecure {
+        mark(&uri, as: transport, isSecure: isSecure || account?.configuration.addressOfRecord.isSecure == true)
+        return uri
+    }
+
+    private func mark(_ uri: inout SIPURI, as transport: TransportProtocol, isSecure: Bool) {
+        if isSecure, transport.isSecure {
             uri.isSecure = true
             // RFC 5630 §3.1.3: sips says TLS, so `transport=tls` does not stand beside it.
             if transport == .wss { uri.parameters.set("transport", "ws") }
         } else if transport != .udp {
-            uri.parameters.set("transport", transport.rawValue)
+            uri.parameters.set("transport", transport.uriParameter)
         }
+    }
+
+    /// RFC 7118 §5.2: who cannot be connected to has a Contact whose host cannot exist; it is reached over the connection.
+    private func connectionContact(_ account: Account?, _ transport: TransportProtocol, isSecure: Bool = false) -> SIPURI {
+        var uri = SIPURI(host: .name(stack.invalidHost), port: nil)
+        uri.user = account.map { $0.contactUser } ?? configuration.user
+        mark(&uri, as: transport, isSecure: isSecure || account?.configuration.addressOfRecord.isSecure == true)
         return uri
     }
 }

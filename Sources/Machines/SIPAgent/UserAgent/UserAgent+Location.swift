@@ -13,6 +13,11 @@ extension UserAgent {
             proceed(waiter, source.map { .success([SignallingTarget($0)]) } ?? .failure(.notLocated("\(hop)")), source, now: now)
             return
         }
+        if let source, case .name(let name) = uri.host, name.hasSuffix(".invalid") {
+            // RFC 7118 §5.2: who is called so is reached over the connection of the dialog only.
+            proceed(waiter, .success([SignallingTarget(source)]), now: now)
+            return
+        }
         let id = location.locate(uri, transport: transportHint(uri, account: account, source: source), now: now)
         locating[id] = LocationSearch(waiter: waiter, account: account, source: source, hop: uri)
     }
@@ -42,6 +47,11 @@ extension UserAgent {
             }
             for index in targets.indices { secure(&targets[index], hop: search.hop, account: account) }
             if let source = search.source {
+                // In URIs `ws` stands for both kinds of WebSocket (RFC 7118 §5.4).
+                for index in targets.indices
+                where source.transport == .wss && targets[index].transport == .ws && targets[index].address == source.remote {
+                    targets[index].transport = .wss
+                }
                 for index in targets.indices
                 where targets[index].transport == source.transport && targets[index].address == source.remote {
                     targets[index].flow = source.flow

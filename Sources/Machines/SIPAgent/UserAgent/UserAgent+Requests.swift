@@ -9,6 +9,8 @@ import SIP
 enum RequestFailure: Error, Hashable {
     case timedOut
     case transport(FlowFailure)
+    /// Too large for a datagram.
+    case tooLarge(octets: Int)
     /// The next hop's name gave no address.
     case notLocated(String)
     /// A `sips` address, and a way there without TLS.
@@ -63,7 +65,10 @@ extension UserAgent {
         case .registration(let expires): addBindings(to: &message, contact, expires: expires, account: account)
         }
         if let account, !account.configuration.calls.headers.isEmpty { addOwnHeaders(to: &message, request, account) }
-        let transaction = stack.sendRequest(message, to: target, now: now)
+        // RFC 6223: whether the server wants to be kept alive, and how often.
+        let keep = request.method == .register && configuration.keepAlive.isOn ? ";keep" : ""
+        let transaction = stack.sendRequest(
+            message, to: sized(target, request), octets: octetLimit(request), viaParameters: keep, now: now)
         request.transaction = transaction
         requests[transaction] = request
         return true
@@ -111,8 +116,9 @@ extension UserAgent {
     /// No response: the next target, or the end.
     func handleFailure(_ failure: RequestFailure, _ request: ClientRequest, now: MonotonicTime) {
         if let transaction = request.transaction { requests[transaction] = nil }
+        if !request.isAbandoned, changeTransport(request, failure, now: now) { return }
         if !request.isAbandoned, request.mayChangeTarget, tryNextTarget(request, now: now) { return }
-        finish(request, .failure(failure), now: now)
+        finish(request, .failure(meaning(of: failure, request)), now: now)
     }
 
     /// Tells those for whom the request was.
@@ -162,8 +168,10 @@ extension UserAgent {
             handleTransactionEnd(transaction, now: now)
         case .connected(let flow): connectionOpened(flow, now: now)
         case .flowClosed(let flow, let failure):
-            handleFlowClosed(flow, now: now)
+            handleFlowClosed(flow, failure, now: now)
             connectionFailed(flow, failure, now: now)
+        case .keepAlive(let flow, let sign, let remote):
+            handleKeepAlive(flow, sign, from: remote, now: now)
         case .listening(_, let transport, let address):
             emit(.listening(transport, address))
         }
@@ -171,8 +179,10 @@ extension UserAgent {
 
     /// A re-INVITE in progress on that connection can only time out now, which must not end the session (B-020). An
     /// account that was registered over it cannot be reached any more, so it registers again soon.
-    private func handleFlowClosed(_ flow: FlowID, now: MonotonicTime) {
-        for id in accountOrder where accounts[id]?.flow == flow { registrationFlowLost(id, now: now) }
+    private func handleFlowClosed(_ flow: FlowID, _ failure: FlowFailure, now: MonotonicTime) {
+        for id in accountOrder {
+            if let account = accounts[id], account.flow == flow { flowLost(account, .closed(failure), now: now) }
+        }
         for request in requests.values where request.source?.flow == flow || request.target?.flow == flow {
             request.lostFlow = true
             request.source = nil
@@ -184,6 +194,7 @@ extension UserAgent {
             switch failure {
             case .timedOut: .timedOut
             case .transport(let flow): .transport(flow)
+            case .tooLarge(let octets): .tooLarge(octets: octets)
             }
         if let request = requests[transaction] {
             handleFailure(request.lostFlow ? .transport(.closedByPeer) : reason, request, now: now)

@@ -38,6 +38,7 @@ extension UserAgent {
         for id in accountOrder {
             timers.cancel(.registration(id))
             timers.cancel(.registrationLimit(id))
+            timers.cancel(.keepAlive(id))
         }
         sessions = [:]
         dialogs = [:]
@@ -61,6 +62,7 @@ extension UserAgent {
         case .ringLimit(let id): ringLimitReached(id, now: now)
         case .registration(let id): registrationDue(id, now: now)
         case .registrationLimit(let id): registrationLimitReached(id, now: now)
+        case .keepAlive(let id): keepAliveDue(id, now: now)
         case .shutDown: if life == .stopping { stop() }
         }
     }

@@ -6,6 +6,8 @@ import Essentials
 public struct UserAgentConfiguration: Sendable {
     /// Transport and transaction settings, timers T1, T2, T4 among them.
     public var stack: StackConfiguration
+    /// How the ways to the accounts' servers are kept and watched (RFC 5626).
+    public var keepAlive: KeepAliveSettings
     /// The user part of From and Contact where no account is used.
     public var user: String
     /// What is done with an INVITE that fits no account.
@@ -54,6 +56,7 @@ public struct UserAgentConfiguration: Sendable {
 
     public init(stack: StackConfiguration = StackConfiguration()) {
         self.stack = stack
+        keepAlive = KeepAliveSettings()
         user = "handset"
         directCalls = .accept
         maximumCalls = 1000

@@ -20,6 +20,8 @@ package enum OptionKind: Sendable, Equatable {
     case listener
     /// `HOST:PORT` or `TRANSPORT:HOST:PORT`.
     case place
+    /// A path that begins with a slash.
+    case path
     /// `LOW-HIGH`.
     case ports
 
@@ -37,6 +39,8 @@ package enum OptionKind: Sendable, Equatable {
         case .place:
             Address.parse(value) == nil && Address.parseListener(value) == nil
                 ? "takes HOST:PORT or TRANSPORT:HOST:PORT with a numeric host, not \"\(value)\"" : nil
+        case .path:
+            value.hasPrefix("/") && value.utf8.allSatisfy { $0 > 32 && $0 < 127 } ? nil : "takes a path, such as /ws, not \"\(value)\""
         case .ports: Address.parsePorts(value) == nil ? "takes LOW-HIGH with 1024 <= LOW < HIGH <= 65535, not \"\(value)\"" : nil
         }
     }

@@ -3,8 +3,7 @@
 /// Every option of every subcommand, once.
 package enum OptionTable {
     private static let secureTransports = [
-        "ws": "WebSocket comes with a later version.",
-        "wss": "WebSocket comes with a later version.",
+        "wss": "WebSocket over TLS comes with a later version.",
     ]
 
     package static let common = [
@@ -29,8 +28,14 @@ package enum OptionTable {
             "--transport", "udp|tcp|tls|ws|wss", .choice(["udp", "tcp", "tls", "ws", "wss"]),
             "How SIP travels (default: as DNS and URI say, else udp).",
             laterValues: secureTransports),
+        OptionSpec("--ws-path", "PATH", .path, "The path of the server's WebSocket, such as /ws (default /)."),
         OptionSpec(
-            "--listen", "[udp|tcp|tls:]HOST:PORT", .place,
+            "--keep-alive", "S", .integer(0...86400),
+            "Seconds between keep-alives at the most, where the server names none; 0: none (default 120, 29 over UDP)."),
+        OptionSpec(
+            "--outbound", "on|off", .choice(["on", "off"]), "Register the flow, so that calls come over it (RFC 5626; default on)."),
+        OptionSpec(
+            "--listen", "[udp|tcp|tls|ws:]HOST:PORT", .place,
             "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0). tcp and tls need no listener to be used.", repeats: true,
             laterValues: secureTransports),
         OptionSpec("--rtp-ports", "LOW-HIGH", .ports, "The ports for RTP (default: any)."),
@@ -91,8 +96,12 @@ package enum OptionTable {
 
     package static let serve = [
         OptionSpec(
-            "--listen", "udp|tcp|tls:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
+            "--listen", "udp|tcp|tls|ws:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
             laterValues: secureTransports),
+        OptionSpec("--ws-path", "PATH", .path, "The one path that WebSocket listeners serve (default: each)."),
+        OptionSpec(
+            "--ws-origin", "ORIGIN", .text, "A web page that may connect by WebSocket, such as https://phone.example.net (default: all).",
+            repeats: true),
         OptionSpec("--domain", "D", .text, "The domain that is served besides our addresses (default: localhost).", repeats: true),
         OptionSpec("--user", "NAME:PASSWORD", .text, "Somebody who may register; without any, everybody may.", repeats: true),
         OptionSpec("--users", "FILE", .text, "The same, one NAME:PASSWORD a line."),

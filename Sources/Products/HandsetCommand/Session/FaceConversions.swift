@@ -22,6 +22,11 @@ extension AccountSettings {
         } catch {
             throw .usage("--codecs: \(error.reason).")
         }
+        if let keepAlive {
+            core.agent.keepAlive.isOn = keepAlive > 0
+            core.agent.keepAlive.connectionInterval = .seconds(Int64(keepAlive))
+            core.agent.keepAlive.datagramInterval = .seconds(Int64(keepAlive))
+        }
         core.audio.packetTime = media.packetTime
         // A phone that may answer over TCP listens there too; one that registers over TCP is reached by its connection.
         let transport = transport ?? .udp
@@ -37,6 +42,7 @@ extension AccountSettings {
         var settings = PhoneSettings(
             core: core, listeners: listeners, mediaPorts: rtpPorts, bridgeRate: isNarrow ? 8000 : 16_000, dnsServer: dnsServer)
         settings.codecs = .complete(bridgeRate: settings.bridgeRate, opus: OpusSettings(bitRate: media.bitRate))
+        settings.webSocket.path = webSocketPath
         // The command lives by its handler alone.
         settings.keepsForFirstReader = false
         return settings
@@ -55,6 +61,7 @@ extension AccountSettings {
             addressOfRecord: addressOfRecord, registrar: registrar?.sip, proxy: proxy?.sip, credentials: credentials,
             registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse)
         account.tls = secure.client
+        account.outbound = usesOutbound ? .on : .off
         return account
     }
 }

@@ -14,6 +14,12 @@ package struct AccountSettings: Sendable {
     package var registrar: URI?
     package var proxy: URI?
     package var transport: TransportProtocol?
+    /// The path of the server's WebSocket.
+    package var webSocketPath: String
+    /// Seconds between keep-alives at the most; 0: none, nil: the usual.
+    package var keepAlive: Int?
+    /// Whether the flow is registered (RFC 5626).
+    package var usesOutbound: Bool
     /// Where UDP is listened on, and TCP where it is.
     package var listen: SocketAddress
     /// Further listeners, with their transports.
@@ -42,6 +48,9 @@ package struct AccountSettings: Sendable {
         }
         secure = try SecureSettings(invocation)
         secureListener = try secure.server(listeners.map(\.transport))
+        webSocketPath = invocation.value("--ws-path") ?? "/"
+        keepAlive = invocation.integer("--keep-alive")
+        usesOutbound = invocation.value("--outbound") != "off"
         rtpPorts = invocation.value("--rtp-ports").flatMap(Address.parsePorts)
         dnsServer = invocation.value("--dns").flatMap(Address.parse)
         registers = address != nil && !invocation.has("--no-register")

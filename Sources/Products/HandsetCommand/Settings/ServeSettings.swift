@@ -31,6 +31,10 @@ package struct ServeSettings: Sendable {
     package var digestAlgorithms: [HashAlgorithm]
     /// What listeners with TLS show; nil: there are none.
     package var secureListener: TLSServerSettings?
+    /// The one path that WebSocket listeners serve; nil: each.
+    package var webSocketPath: String?
+    /// The web pages that may connect by WebSocket; nil: all.
+    package var webSocketOrigins: [String]?
     package var musicFile: String?
     package var recordings: String
 
@@ -45,6 +49,9 @@ package struct ServeSettings: Sendable {
         }
         secureListener = try SecureSettings(invocation).server(listeners.map(\.transport))
         digestAlgorithms = (invocation.value("--digest") ?? "md5").split(separator: ",").compactMap { Self.algorithms[$0.lowercased()] }
+        webSocketPath = invocation.value("--ws-path")
+        let origins = invocation.all("--ws-origin")
+        webSocketOrigins = origins.isEmpty ? nil : origins
         musicFile = invocation.value("--music")
         recordings = invocation.value("--recordings") ?? "handset-recordings"
         domains = invocation.all("--domain").map { $0.lowercased() }

@@ -106,6 +106,13 @@ public final class HostTransport {
         }
     }
 
+    /// Breaks every stream at both ends, as a device on the way does that forgets connections; both machines are told.
+    func breakStreams() {
+        for flow in flows.keys.sorted() {
+            if case .stream(let stream) = flows[flow] { stream.reset() }
+        }
+    }
+
     /// Closes every socket and breaks every stream, as a process that dies does; nothing is told to the machine.
     func shut() {
         isShut = true

@@ -105,6 +105,9 @@ public final class SimulatedPhone: SimulatedNode {
         pump()
     }
 
+    /// Breaks every connection of the phone, as the network may.
+    public func breakConnections() { transport?.breakStreams() }
+
     // MARK: What was seen
 
     /// The digits that came, each with its method, in order.
@@ -305,6 +308,7 @@ extension SimulatedWorld {
         var configuration = PhoneConfiguration()
         configure(&configuration)
         var proxy = SIPURI(host: .address(server.address.ip), port: server.address.port)
+        if transport.isWebSocket, let port = server.port(transport) { proxy.port = port }
         proxy.parameters.set("transport", transport.rawValue)
         proxy.parameters.set("lr", nil)
         var account = AccountConfiguration(
@@ -314,7 +318,8 @@ extension SimulatedWorld {
         let media = MediaConfiguration(bridgeRate: 8000)
         let phone = SimulatedPhone(
             addHost(name, behind: nat), configuration: configuration, account: account, media: media,
-            ports: transport == .udp ? [(.udp, port)] : [(.udp, port), (transport, port)])
+            // Nobody connects to a phone on a WebSocket (RFC 7118 §5).
+            ports: transport == .udp || transport.isWebSocket ? [(.udp, port)] : [(.udp, port), (transport, port)])
         add(phone)
         return phone
     }

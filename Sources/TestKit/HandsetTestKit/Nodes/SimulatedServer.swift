@@ -24,6 +24,9 @@ public final class SimulatedServer: SimulatedNode {
     /// Where it listens, the same port on UDP and TCP.
     public var address: SocketAddress { SocketAddress(host.address, ports.first?.1 ?? 5060) }
 
+    /// Its port for a transport; nil: it does not listen there.
+    public func port(_ transport: TransportProtocol) -> UInt16? { ports.first { $0.0 == transport }?.1 }
+
     init(_ host: SimulatedHost, configuration: ServerConfiguration, ports: [(TransportProtocol, UInt16)]) {
         self.host = host
         self.configuration = configuration

@@ -130,7 +130,7 @@ targets += [
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
-    tests("InteropTests", ["TestCertificates", "Handset", "HandsetCommand", "PhoneCore", "Essentials"]),
+    tests("InteropTests", ["TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "PhoneCore", "SIPAgent", "Essentials"]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests("HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),

@@ -30,7 +30,7 @@ import Testing
     /// One event of each kind with every member that may come.
     static let events: [CommandEvent] = [
         .listening(transport: "udp", address: .loopbackV4, port: 5060),
-        .registration("sip:1001@example.net", .init("registered", status: 200, reason: "OK", expires: 600)),
+        .registration("sip:1001@example.net", registration),
         .call(reference, .init(direction: "outgoing", state: "early", status: 180, reason: "Ringing", remote: "sip:1002@example.net")),
         .media(
             reference,
@@ -57,6 +57,16 @@ import Testing
         .done(command: "hold", call: reference),
         .error(command: "dtmf", text: "dtmf needs \"digits\"", call: nil),
     ]
+
+    static var registration: CommandEvent.Registration {
+        var it = CommandEvent.Registration("registered", status: 200, reason: "OK", expires: 600)
+        it.trigger = "asked"
+        it.server = SocketAddress("192.0.2.5:5060")
+        it.gruu = "sip:1001@example.net;gr=urn:uuid:00000000-0000-1000-8000-000a95a0e128"
+        it.serviceRoute = ["sip:edge.example.net;lr"]
+        it.hasPush = true
+        return it
+    }
 
     static func document() throws -> String {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -102,7 +112,7 @@ import Testing
 
     @Test func everyControlLineOfTheDocumentIsUnderstood() throws {
         let lines = try Self.lines(of: "control")
-        #expect(lines.count == 16)
+        #expect(lines.count == 17)
         for line in lines { _ = try ControlCommand(parsing: line) }
         #expect(throws: ControlCommand.Failure(command: "dtmf", text: "dtmf needs \"digits\"")) {
             try ControlCommand(parsing: "{\"command\":\"dtmf\"}")

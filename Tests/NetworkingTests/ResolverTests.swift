@@ -131,8 +131,36 @@ private let name = "sip.example.net"
     }
 
     @Test func `a name that does not exist, or has no such record, is none`() throws {
-        #expect(try ask(name, .srv) { Octets.answer($0, code: 3, []) } == DNSResult.none)
+        #expect(try ask(name, .srv) { Octets.answer($0, code: 3, []) } == .absent(nameExists: false, timeToLive: nil))
         #expect(try ask(name, .srv) { Octets.answer($0, []) } == DNSResult.none)
+    }
+
+    @Test(arguments: [(900, 60, 60), (30, 600, 30)])
+    func `how long a name is known not to exist says the smaller one of the SOA record's times`(
+        lifetime: Int, minimum: Int, expected: UInt32
+    ) throws {
+        let data = Octets.name("ns.net") + Octets.name("h.net") + [UInt8](repeating: 0, count: 16) + Octets.u32(minimum)
+        let soa = Octets.record(Octets.question, 6, lifetime, data)
+        let result = try ask(name, .a) { query in
+            var answer = Octets.answer(query, code: 3, [])
+            answer[9] = 1
+            return answer + soa
+        }
+        #expect(result == .absent(nameExists: false, timeToLive: expected))
+    }
+
+    @Test func `a chain of aliases has an end`() throws {
+        @Sendable func chain(_ length: Int) -> [[UInt8]] {
+            let aliases = (0..<length).map { index in
+                Octets.record(index == 0 ? Octets.question : Octets.name("n\(index).net"), 5, 60, Octets.name("n\(index + 1).net"))
+            }
+            return aliases + [Octets.record(Octets.name("n\(length).net"), 1, 60, [192, 0, 2, 1])]
+        }
+        #expect(try ask(name, .a) { Octets.answer($0, chain(8)) } == .records([DNSRecord(.address(.v4(0xc000_0201)), timeToLive: 60)]))
+        guard case .failed = try ask(name, .a, respond: { Octets.answer($0, chain(9)) }) else {
+            Issue.record("nine aliases were followed")
+            return
+        }
     }
 
     @Test func `a server that fails is a failure in words`() throws {

@@ -32,9 +32,18 @@ private final class LocationBench {
             records.map { DNSRecord(.srv(priority: $0.0, weight: $0.1, port: $0.2, target: $0.3), timeToLive: 60) })
     }
 
-    func locate(_ text: String, transport: TransportProtocol? = nil) throws -> Result<TargetList, LocationFailure> {
+    func naptr(_ name: String, _ records: (UInt16, UInt16, String, String, String)...) {
+        zone["naptr \(name)"] = .records(
+            records.map {
+                DNSRecord(.naptr(order: $0.0, preference: $0.1, flags: $0.2, service: $0.3, replacement: $0.4), timeToLive: 60)
+            })
+    }
+
+    func locate(
+        _ text: String, transport: TransportProtocol? = nil, among offered: [TransportProtocol]? = nil
+    ) throws -> Result<TargetList, LocationFailure> {
         let uri = try #require(try URI(text).sip)
-        let id = location.locate(uri, transport: transport, now: now)
+        let id = location.locate(uri, transport: transport, among: offered, now: now)
         while let question = location.nextQuestion() {
             let key = "\(question.type) \(question.name)"
             asked.append(key)
@@ -45,8 +54,8 @@ private final class LocationBench {
         return result.outcome
     }
 
-    func targets(_ text: String, transport: TransportProtocol? = nil) throws -> [String] {
-        try locate(text, transport: transport).get().map { "\($0.transport) \($0.address)" }
+    func targets(_ text: String, transport: TransportProtocol? = nil, among offered: [TransportProtocol]? = nil) throws -> [String] {
+        try locate(text, transport: transport, among: offered).get().map { "\($0.transport) \($0.address)" }
     }
 }
 
@@ -68,7 +77,7 @@ private final class LocationBench {
         bench.a("sip.example.net", "192.0.2.1", "192.0.2.2", "2001:db8::1")
         #expect(
             try bench.targets("sip:bob@sip.example.net:5070")
-                == ["udp 192.0.2.1:5070", "udp 192.0.2.2:5070", "udp [2001:db8::1]:5070"])
+                == ["udp 192.0.2.1:5070", "udp [2001:db8::1]:5070", "udp 192.0.2.2:5070"], "the families by turns")
         #expect(bench.asked == ["a sip.example.net", "aaaa sip.example.net"])
     }
 
@@ -85,7 +94,7 @@ private final class LocationBench {
         let last = list.next()
         #expect(last?.address == SocketAddress("192.0.2.3:5062") && last?.name == "example.net")
         #expect(list.next() == nil && list.tried == 3)
-        #expect(bench.asked.first == "srv _sip._udp.example.net")
+        #expect(bench.asked.prefix(2) == ["naptr example.net", "srv _sip._udp.example.net"])
     }
 
     @Test("Within a priority the draw follows the weights")
@@ -109,7 +118,11 @@ private final class LocationBench {
         let bench = LocationBench()
         bench.a("example.net", "192.0.2.1")
         #expect(try bench.targets("sip:example.net") == ["udp 192.0.2.1:5060"])
-        #expect(bench.asked == ["srv _sip._udp.example.net", "a example.net", "aaaa example.net"])
+        #expect(
+            bench.asked == [
+                "naptr example.net", "srv _sip._udp.example.net", "srv _sip._tcp.example.net", "srv _sips._tcp.example.net",
+                "a example.net", "aaaa example.net",
+            ])
         var configuration = LocationConfiguration()
         configuration.transports = [.udp, .tcp]
         let both = LocationBench(configuration)
@@ -151,6 +164,172 @@ private final class LocationBench {
             return
         }
         #expect(bench.location.counters[.failures] == 3)
+    }
+
+    // MARK: NAPTR (RFC 3263 §4.1)
+
+    @Test("NAPTR chooses the transport by order, then preference, among those that we have; the host's own SRV is not looked at")
+    func naptr() throws {
+        let bench = LocationBench()
+        bench.naptr(
+            "example.net", (50, 50, "s", "SIPS+D2T", "_sips._tcp.example.net"), (90, 50, "s", "SIP+D2T", "_sip._tcp.example.net"),
+            (100, 50, "s", "SIP+D2U", "_sip._udp.other.example.org."))
+        bench.srv("_sips._tcp.example.net", (1, 1, 5061, "t.example.net"))
+        bench.srv("_sip._udp.other.example.org", (1, 1, 5070, "u.example.org"))
+        bench.srv("_sip._udp.example.net", (1, 1, 9, "wrong.example.net"))
+        bench.a("t.example.net", "192.0.2.1")
+        bench.a("u.example.org", "192.0.2.2")
+        bench.a("wrong.example.net", "192.0.2.9")
+        #expect(try bench.targets("sip:bob@example.net") == ["tls 192.0.2.1:5061"])
+        #expect(try bench.targets("sip:bob@example.net", among: [.udp]) == ["udp 192.0.2.2:5070"])
+        // The first service that leads nowhere is passed over.
+        #expect(try bench.targets("sip:bob@example.net", among: [.tcp, .udp]) == ["udp 192.0.2.2:5070"])
+        // The name asked for is what a certificate must cover, not the replacement (RFC 3263 §4.1).
+        #expect(try bench.locate("sip:bob@example.net", among: [.udp]).get().targets[0].name == "example.net")
+        // With a transport, a port or sips the choice is made already, or narrower.
+        #expect(try bench.targets("sip:example.net;transport=udp") == ["udp 192.0.2.9:9"])
+        #expect(try bench.targets("sips:bob@example.net") == ["tls 192.0.2.1:5061"])
+    }
+
+    @Test(
+        "A transport, a port or a numeric host leaves nothing for NAPTR to choose",
+        arguments: ["sip:a.net;transport=tcp", "sip:a.net:5060"])
+    func withoutNAPTR(uri: String) throws {
+        let bench = LocationBench()
+        bench.a("a.net", "192.0.2.1")
+        _ = try bench.targets(uri)
+        #expect(!bench.asked.contains { $0.hasPrefix("naptr") })
+    }
+
+    @Test("A name that offers only transports that we do not have says so, with what it offers")
+    func foreignTransports() throws {
+        let bench = LocationBench()
+        bench.naptr("example.net", (50, 50, "s", "SIPS+D2T", "_sips._tcp.example.net"), (60, 50, "s", "SIP+D2S", "_sip._sctp.example.net"))
+        bench.a("example.net", "192.0.2.1")
+        guard case .failure(.transportNotOffered("example.net", ["SIPS+D2T"])) = try bench.locate("sip:bob@example.net", among: [.udp])
+        else {
+            Issue.record("it was located")
+            return
+        }
+    }
+
+    @Test("Records that are of no use are passed over: other flags, other services, no replacement")
+    func oddNAPTR() throws {
+        let bench = LocationBench()
+        bench.naptr(
+            "example.net", (1, 1, "u", "SIP+D2U", "_sip._udp.x.net"), (2, 1, "s", "H323+D2U", "_h323._udp.x.net"),
+            (3, 1, "S", "sip+d2u", ""),
+            (4, 1, "", "SIP+D2U", "y.net"))
+        bench.a("example.net", "192.0.2.1")
+        #expect(try bench.targets("sip:bob@example.net", among: [.tcp]) == ["tcp 192.0.2.1:5060"])
+    }
+
+    @Test("maddr is what is looked up (RFC 3263 §4)")
+    func maddr() throws {
+        let bench = LocationBench()
+        #expect(try bench.targets("sip:example.net;maddr=192.0.2.5") == ["udp 192.0.2.5:5060"])
+        bench.a("m.net", "192.0.2.6")
+        #expect(try bench.targets("sip:example.net:5070;maddr=M.net") == ["udp 192.0.2.6:5070"])
+    }
+
+    @Test("A draw stays as long as the records do: a registration does not wander between servers")
+    func steadyDraw() throws {
+        let bench = LocationBench()
+        bench.srv("_sip._udp.example.net", (1, 1, 1, "a.net"), (1, 1, 2, "b.net"), (1, 1, 3, "c.net"), (1, 1, 4, "d.net"))
+        for name in ["a", "b", "c", "d"] { bench.a(name + ".net", "192.0.2.1") }
+        let first = try bench.targets("sip:example.net")
+        for second in 1...20 {
+            bench.now = .zero + .seconds(Int64(second) * 100)
+            #expect(try bench.targets("sip:example.net") == first)
+        }
+        bench.srv("_sip._udp.example.net", (1, 1, 1, "a.net"), (0, 1, 9, "b.net"))
+        bench.now = .zero + .seconds(3000)
+        #expect(try bench.targets("sip:example.net") == ["udp 192.0.2.1:9", "udp 192.0.2.1:1"])
+    }
+
+    // MARK: Health
+
+    @Test("A target that failed comes last for its time, then has its place again; one that answers at once")
+    func health() throws {
+        let bench = LocationBench()
+        bench.srv("_sip._udp.example.net", (1, 1, 5060, "a.net"), (2, 1, 5060, "b.net"), (3, 1, 5060, "c.net"))
+        for (name, address) in [("a.net", "192.0.2.1"), ("b.net", "192.0.2.2"), ("c.net", "192.0.2.3")] {
+            bench.a(name, address, ttl: 3600)
+        }
+        func order() throws -> String { try bench.targets("sip:example.net").map { String($0.dropFirst(12).prefix(1)) }.joined() }
+        let targets = try bench.locate("sip:example.net").get().targets
+        #expect(try order() == "123")
+        bench.location.failed(targets[0], now: bench.now)
+        #expect(try order() == "231")
+        bench.location.failed(targets[1], for: .seconds(300), now: bench.now)
+        #expect(try order() == "312")
+        bench.now = .zero + .seconds(60)
+        #expect(try order() == "132", "the first is preferred again")
+        bench.location.succeeded(targets[1])
+        #expect(try order() == "123")
+        for target in targets { bench.location.failed(target, now: bench.now) }
+        #expect(try order() == "123", "where all are bad the order is as ever")
+        bench.location.forget()
+        #expect(!bench.location.hasFailingTargets)
+    }
+
+    @Test("What is remembered of failures is bounded in number and time")
+    func healthBounds() throws {
+        var configuration = LocationConfiguration()
+        configuration.failing = 2
+        configuration.longestAvoidance = .seconds(100)
+        configuration.targets = 2
+        let bench = LocationBench(configuration)
+        bench.a("x.net", "192.0.2.1", "192.0.2.2", "192.0.2.3", ttl: 3600)
+        let targets = (1...3).map { SignallingTarget(.udp, SocketAddress(.v4(0xc000_0200 + UInt32($0)), 5060)) }
+        for target in targets { bench.location.failed(target, for: .seconds(100_000), now: .zero) }
+        #expect(try bench.targets("sip:x.net:5060") == ["udp 192.0.2.1:5060", "udp 192.0.2.2:5060"])
+        bench.location.failed(targets[0], for: .seconds(100_000), now: .zero)
+        #expect(try bench.targets("sip:x.net:5060") == ["udp 192.0.2.2:5060", "udp 192.0.2.1:5060"])
+        bench.now = .zero + .seconds(100)
+        #expect(try bench.targets("sip:x.net:5060") == ["udp 192.0.2.1:5060", "udp 192.0.2.2:5060"])
+    }
+
+    @Test("RFC 2308: how long it is known that something is not there says the answer, with a cap; names that do not exist are told apart")
+    func negative() throws {
+        var configuration = LocationConfiguration()
+        configuration.usesIPv6 = false
+        configuration.longestNegative = .seconds(100)
+        let bench = LocationBench(configuration)
+        bench.zone["a short.net"] = .absent(nameExists: false, timeToLive: 5)
+        bench.zone["a long.net"] = .absent(nameExists: true, timeToLive: 100_000)
+        for (name, seconds) in [("short.net", 5), ("long.net", 100)] {
+            let begin = bench.now
+            func asks(at offset: Int) throws -> Bool {
+                bench.asked = []
+                bench.now = begin + .seconds(Int64(offset))
+                _ = try bench.locate("sip:\(name):5060")
+                return !bench.asked.isEmpty
+            }
+            #expect(try asks(at: 0), "\(name)")
+            #expect(try !asks(at: seconds - 1), "\(name)")
+            #expect(try asks(at: seconds), "\(name)")
+        }
+        guard case .failure(.noSuchName("short.net")) = try bench.locate("sip:short.net:5060") else {
+            Issue.record("NXDOMAIN is not told")
+            return
+        }
+        guard case .failure(.noAddress("long.net")) = try bench.locate("sip:long.net:5060") else {
+            Issue.record("a name without address is not told")
+            return
+        }
+    }
+
+    @Test("A name server that never answers NAPTR is not waited for each time")
+    func deafToNAPTR() throws {
+        let bench = LocationBench()
+        bench.a("example.net", "192.0.2.1", ttl: 1)
+        bench.zone["naptr example.net"] = .failed("time-out")
+        #expect(try bench.targets("sip:example.net") == ["udp 192.0.2.1:5060"])
+        bench.now = .zero + .seconds(200)
+        bench.asked = []
+        #expect(try bench.targets("sip:example.net") == ["udp 192.0.2.1:5060"])
+        #expect(!bench.asked.contains("naptr example.net") && bench.asked.contains("a example.net"))
     }
 
     @Test("Answers are kept for their time to live with a cap, the absence of records for a short time")

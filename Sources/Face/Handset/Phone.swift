@@ -30,6 +30,7 @@ public actor Phone {
     let core: PhoneCore
     private var world: SignallingWorld?
     private var media: MediaRuntime?
+    private var sleepWatch = SleepWatch { SuspendClock.suspended }
     private var isDraining = false
     private var handler: EventHandler?
     private var accounts: [AccountID: Account] = [:]
@@ -154,7 +155,13 @@ public actor Phone {
 
     // MARK: World to machine
 
+    /// The machine may have slept since the phone last ran.
+    private func noticeSleep() {
+        if let interval = sleepWatch.slept() { core.slept(for: interval, now: loop.now) }
+    }
+
     private func receive(_ inputs: [TransportInput], now: MonotonicTime) {
+        noticeSleep()
         for input in inputs { core.handle(input, now: now) }
         drain()
     }
@@ -170,6 +177,7 @@ public actor Phone {
     }
 
     private func wake() {
+        noticeSleep()
         core.advance(to: loop.now)
         drain()
     }

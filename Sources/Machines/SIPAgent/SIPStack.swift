@@ -88,7 +88,8 @@ public final class SIPStack {
             return transport.published(flow.local)
         }
         if let listener = transport.publishedAddress(target.transport, toward: target.address) { return listener }
-        return transport.connection(to: target).map { transport.published($0.local) }
+        guard let connection = transport.connection(to: target), case .connected = connection.state else { return nil }
+        return transport.published(connection.local)
     }
 
     /// What became of `open`.
@@ -135,6 +136,21 @@ public final class SIPStack {
         guard let flow = transport.flow(flow), flow.isConnection else { return }
         transport.close(flow)
     }
+
+    /// Whether a request to `target` would find a connection that is up or coming up.
+    public func hasConnection(_ target: SignallingTarget) -> Bool { transport.hasConnection(target) }
+
+    /// Opens a connection to `target`; `StackEvent.connected` or `flowClosed` follows. nil: a limit is reached.
+    public func connect(_ target: SignallingTarget) -> FlowID? {
+        guard target.transport.isReliable, case .flow(let flow) = transport.route(target) else { return nil }
+        return flow.id
+    }
+
+    /// Closes the connection that a request to `target` would use: it is known to be dead.
+    public func closeConnection(to target: SignallingTarget) { transport.closeConnection(to: target) }
+
+    /// Whether there is a socket or listener of a transport.
+    public func offers(_ transport: TransportProtocol) -> Bool { !self.transport.listening(for: transport).isEmpty }
 
     /// Closes every connection that we opened: the network changed, or the machine slept.
     public func closeOpenedConnections() {

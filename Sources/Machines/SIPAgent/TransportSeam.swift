@@ -110,10 +110,14 @@ public struct DNSRecord: Sendable, Hashable {
 public enum DNSResult: Sendable, Hashable {
     /// The records of the asked type, in the order they came.
     case records([DNSRecord])
-    /// The name exists without such records, or does not exist (NXDOMAIN).
-    case none
+    /// There are no such records: the name exists without them, or does not exist at all (NXDOMAIN). `timeToLive`: for how
+    /// many seconds that holds (RFC 2308 §5); nil: the answer did not say.
+    case absent(nameExists: Bool, timeToLive: UInt32?)
     /// No server answered, or it could not (SERVFAIL, refused, time-out), in words.
     case failed(String)
+
+    /// A name without such records, of which nothing more is known.
+    public static let none = DNSResult.absent(nameExists: true, timeToLive: nil)
 }
 
 /// The answer to a `DNSQuestion`.

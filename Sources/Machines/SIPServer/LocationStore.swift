@@ -26,6 +26,10 @@ public struct Binding: Sendable {
     /// The device and the number of its flow (RFC 5626 §6): what makes a binding the same after its address changed. nil:
     /// registered without.
     public var flowName: FlowName?
+    /// The proxies that requests to this contact pass, the next one first (RFC 3327).
+    public var path: [NameAddress] = []
+    /// The user parts of its temporary GRUUs, the newest last (RFC 5627 §3.1.2).
+    public var temporaryNames: [String] = []
     /// Whether the connection over which it was registered is still up.
     public var flowIsOpen: Bool
     /// The order of first registration over all users: what makes listings and forks repeatable.
@@ -55,6 +59,15 @@ struct LocationStore {
     /// The bindings of `user`, in order; those whose time has passed are left out.
     func bindings(of user: String, now: MonotonicTime) -> [Binding] {
         (bindings[user] ?? []).filter { $0.expires > now }
+    }
+
+    /// Whose temporary GRUU has this user part, and which contact it names.
+    func owner(ofTemporary name: String, now: MonotonicTime) -> (user: String, binding: Binding)? {
+        // A name belongs to one binding at most, so the order of keys shows nowhere.
+        for (user, list) in bindings {
+            if let found = list.first(where: { $0.expires > now && $0.temporaryNames.contains(name) }) { return (user, found) }
+        }
+        return nil
     }
 
     /// Replaces all bindings of `user`.
@@ -127,6 +140,9 @@ func isBehindNAT(contact: SIPURI, via: Via, source: SocketAddress) -> Bool {
 }
 
 extension Binding {
+    /// The device that the contact is, as a URN (RFC 5626 §4.1).
+    public var instance: String? { contact.instance }
+
     var isOnlyReachableByFlow: Bool {
         guard case .address = uri.host else { return true }
         return isBehindNAT(contact: uri, via: sentBy, source: source.remote)

@@ -24,9 +24,11 @@ struct Registrar {
 
     /// Handles a REGISTER for `user`, a user of ours.
     ///
-    /// - Parameter tag: the To tag of the response.
+    /// - Parameters:
+    ///   - tag: the To tag of the response.
+    ///   - makeName: gives the user part of a temporary GRUU, another one each time.
     mutating func register(
-        _ request: SIPMessage, user: String, source: MessageSource, tag: String, now: MonotonicTime
+        _ request: SIPMessage, user: String, source: MessageSource, tag: String, makeName: () -> String, now: MonotonicTime
     ) -> Outcome {
         let present = store.bindings(of: user, now: now)
         if request.hasWildcardContact { return removeAll(request, user: user, present: present, tag: tag, now: now) }
@@ -58,6 +60,11 @@ struct Registrar {
             }
             var binding = Binding(contact, uri: uri, expires: now + .seconds(Int64(expires)), of: request, source: source)
             binding.flowName = flowName
+            if givesGRUU(request), binding.instance != nil {
+                // Each refresh brings a new one, and the earlier ones go on working (RFC 5627 §3.1.2).
+                let earlier = index.map { list[$0].temporaryNames } ?? []
+                binding.temporaryNames = earlier.suffix(Self.maximumTemporaryNames - 1) + [makeName()]
+            }
             if let index {
                 binding.sequence = list[index].sequence
                 list[index] = binding
@@ -85,6 +92,13 @@ struct Registrar {
             let number = contact.registrationID
         else { return nil }
         return FlowName(instance: instance, number: number)
+    }
+
+    /// Temporary GRUUs of one contact that work at a time.
+    private static let maximumTemporaryNames = 8
+
+    private func givesGRUU(_ request: SIPMessage) -> Bool {
+        configuration.givesGRUU && (request.supported + request.require).contains { $0.lowercased() == "gruu" }
     }
 
     /// Step 6: `Contact: *` takes all contacts back, and stands only alone and with `Expires: 0`.
@@ -137,9 +151,25 @@ struct Registrar {
             var contact = binding.contact
             let left = (binding.expires - now).millisecondsRoundedUp
             contact.parameters.set("expires", "\((left + 999) / 1000)")
+            if givesGRUU(request) { addGRUUs(to: &contact, binding, user: user, domain: request.to.uri.sip?.host) }
             response.add(.contact, contact.description)
         }
+        // RFC 3327 §5.3, RFC 3608 §6.3.
+        for path in request.paths { response.add(.path, path.description) }
+        for route in configuration.serviceRoute { response.add(.serviceRoute, NameAddress(uri: .sip(route)).description) }
         return response
+    }
+
+    /// RFC 5627 §5.2: the public and the newest temporary one.
+    private func addGRUUs(to contact: inout NameAddress, _ binding: Binding, user: String, domain: Host?) {
+        guard let instance = binding.instance, let domain else { return }
+        var own = SIPURI(user: user, host: domain)
+        own.parameters.set("gr", instance)
+        contact.parameters.set("pub-gruu", own.description, isQuoted: true)
+        guard let name = binding.temporaryNames.last else { return }
+        var temporary = SIPURI(user: name, host: domain)
+        temporary.parameters.set("gr", nil)
+        contact.parameters.set("temp-gruu", temporary.description, isQuoted: true)
     }
 }
 
@@ -156,6 +186,7 @@ extension Binding {
         cseq = request.cseq.number
         sentBy = request.topVia
         flowName = nil
+        path = request.paths
         flowIsOpen = true
         sequence = 0
     }

@@ -42,9 +42,14 @@ extension SIPServer {
         if let service = configuration.services.first(where: { $0.user == user }) {
             return directHop(service.contact).map { [ProxyTarget(uri: .sip(service.contact), hop: $0, routes: [])] } ?? []
         }
-        return registrar.store.bindings(of: user, now: now).map { binding in
+        return bindings(named: uri, user, now: now).map { binding in
             var uri = binding.uri
             uri.headers = []
+            // RFC 3327 §5.3: the path is the route; the proxy next to us is where the registration came from.
+            if let edge = binding.path.first?.uri.sip {
+                let hop = directHop(edge) ?? SignallingTarget(binding.source)
+                return ProxyTarget(uri: .sip(uri), hop: hop, routes: binding.path, preference: binding.preference)
+            }
             let hop = binding.target
             let side = hop.flow.map {
                 RouteToken.Side(
@@ -52,6 +57,13 @@ extension SIPServer {
             }
             return ProxyTarget(uri: .sip(uri), hop: hop, routes: [], preference: binding.preference, side: side)
         }
+    }
+
+    /// The contacts of an address of record; of a GRUU (RFC 5627 §5.1) those of the one device.
+    private func bindings(named uri: SIPURI, _ user: String, now: MonotonicTime) -> [Binding] {
+        guard let instance = uri.globallyRoutableInstance else { return registrar.store.bindings(of: user, now: now) }
+        if instance.isEmpty { return registrar.store.owner(ofTemporary: user, now: now).map { [$0.binding] } ?? [] }
+        return registrar.store.bindings(of: user, now: now).filter { $0.instance == instance }
     }
 
     /// The next hop that a URI with a numeric host names; nil for a name, which this server does not look up.

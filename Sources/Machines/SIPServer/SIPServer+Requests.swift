@@ -35,8 +35,12 @@ extension SIPServer {
         guard let domain = request.requestURI.sip, isOwn(domain, source) else {
             return refuse(request, transaction, source, 403, "Not a Domain of Ours", now: now)
         }
-        guard request.require.isEmpty else {
-            return refuse(request, transaction, source, 420, nil, [(.unsupported, request.require.joined(separator: ", "))], now: now)
+        let missing = request.require.filter { !["path", "gruu"].contains($0.lowercased()) }
+        guard missing.isEmpty else {
+            return refuse(request, transaction, source, 420, nil, [(.unsupported, missing.joined(separator: ", "))], now: now)
+        }
+        guard request.paths.count <= configuration.maximumPath else {
+            return refuse(request, transaction, source, 403, "Path Too Long", now: now)
         }
         guard let aor = request.to.uri.sip, isOwn(aor, source), let user = aor.user, !user.isEmpty else {
             return refuse(request, transaction, source, 404, nil, now: now)
@@ -53,7 +57,9 @@ extension SIPServer {
                 return refuse(request, transaction, source, status, reason, now: now)
             }
         }
-        switch registrar.register(request, user: user, source: source, tag: random.token(10), now: now) {
+        let outcome = registrar.register(
+            request, user: user, source: source, tag: random.token(10), makeName: { "tgruu." + random.token(24) }, now: now)
+        switch outcome {
         case .refused(let response, let status, let counter):
             counters.increment(counter)
             emit(.refused(method: .register, user: user, status: status, source: source.remote))

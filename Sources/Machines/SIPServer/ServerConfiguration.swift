@@ -64,6 +64,13 @@ public struct ServerConfiguration: Sendable {
     /// Contacts of all users together; more is answered 503.
     public var maximumContacts = 10_000
 
+    /// Whether contacts with an instance get GRUUs if they ask for them (RFC 5627).
+    public var givesGRUU = false
+    /// What is told as Service-Route (RFC 3608), in order; empty: nothing.
+    public var serviceRoute: [SIPURI] = []
+    /// Path values that one REGISTER may carry; more is answered 403.
+    public var maximumPath = 8
+
     /// Branches of one request; the contacts beyond are not tried.
     public var maximumBranches = 10
     /// Requests that are being proxied at a time; more is answered 503.

@@ -14,6 +14,9 @@ package struct DNSMessage {
     /// Records looked at in one answer.
     static let recordLimit = 256
 
+    /// CNAME records that are followed in one answer.
+    static let aliasLimit = 8
+
     private let bytes: [UInt8]
     private var position = 0
 
@@ -33,6 +36,7 @@ package struct DNSMessage {
             guard self.name() != nil, skip(4) else { return nil }
         }
         var owner = Self.folded(name)
+        var aliases = 0
         var limit = UInt32.max
         var records: [DNSRecord] = []
         for _ in 0..<min(Int(answers), Self.recordLimit) {
@@ -45,6 +49,8 @@ package struct DNSMessage {
             if kind == 1, Self.folded(at) == owner {
                 if type == 5, wanted.code != 5 {
                     guard let target = self.name(), position <= end else { return nil }
+                    aliases += 1
+                    guard aliases <= Self.aliasLimit else { return nil }
                     owner = Self.folded(target)
                     limit = min(limit, timeToLive)
                 } else if type == wanted.code {
@@ -55,6 +61,33 @@ package struct DNSMessage {
             position = end
         }
         return records
+    }
+
+    /// For how many seconds it holds that there are no such records (RFC 2308 §5): the smaller one of the SOA record's time
+    /// to live and its MINIMUM; nil if the answer has no SOA record that can be read.
+    package static func negativeTimeToLive(in bytes: [UInt8]) -> UInt32? {
+        var message = DNSMessage(bytes: bytes)
+        return message.negativeTimeToLive()
+    }
+
+    private mutating func negativeTimeToLive() -> UInt32? {
+        position = 4
+        guard let questions = u16(), let answers = u16(), let authorities = u16(), skip(2) else { return nil }
+        for _ in 0..<questions {
+            guard name() != nil, skip(4) else { return nil }
+        }
+        for index in 0..<min(Int(answers) + Int(authorities), Self.recordLimit) {
+            guard name() != nil, let type = u16(), u16() != nil, let lifetime = u32(), let length = u16(),
+                position + Int(length) <= bytes.count
+            else { return nil }
+            let end = position + Int(length)
+            if index >= Int(answers), type == 6 {
+                guard name() != nil, name() != nil, skip(16), let minimum = u32(), position == end else { return nil }
+                return min(lifetime >> 31 == 0 ? lifetime : 0, minimum)
+            }
+            position = end
+        }
+        return nil
     }
 
     private mutating func value(_ type: DNSRecordType, end: Int) -> DNSRecord.Value? {

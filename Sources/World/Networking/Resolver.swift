@@ -162,12 +162,15 @@ public final class Resolver {
         switch status {
         case ARES_SUCCESS:
             if let records = DNSMessage.records(in: bytes, of: entry.question.type, named: entry.question.name) {
-                result = records.isEmpty ? DNSResult.none : .records(records)
+                result =
+                    records.isEmpty
+                    ? .absent(nameExists: true, timeToLive: DNSMessage.negativeTimeToLive(in: bytes)) : .records(records)
             } else {
                 counters.increment(.malformed)
                 result = .failed("the name server's answer cannot be read")
             }
-        case ARES_ENODATA, ARES_ENOTFOUND, ARES_EBADNAME: result = DNSResult.none
+        case ARES_ENODATA, ARES_ENOTFOUND, ARES_EBADNAME:
+            result = .absent(nameExists: status == ARES_ENODATA, timeToLive: DNSMessage.negativeTimeToLive(in: bytes))
         default:
             if status == ARES_EBADRESP { counters.increment(.malformed) }
             result = .failed(Self.words(status))

@@ -13,6 +13,8 @@ final class AgentNode: Node {
     private(set) var events: [UserAgentEvent] = []
     /// What the resolver knows.
     var zone: [String: [DNSRecord]] = [:]
+    /// What it says of everything else.
+    var otherwise = DNSResult.none
     /// Called for each event as it comes: an application that reacts at once.
     var onEvent: ((UserAgentEvent) -> Void)?
     /// Whether connections of ours come up.
@@ -84,7 +86,7 @@ final class AgentNode: Node {
                     }
                 }
                 network.later(.milliseconds(5)) { [self] in
-                    agent.handle(DNSAnswer(question, records.isEmpty ? .none : .records(records)), now: network.now)
+                    agent.handle(DNSAnswer(question, records.isEmpty ? otherwise : .records(records)), now: network.now)
                     drain()
                 }
             case .event(let event):
@@ -135,6 +137,7 @@ extension AgentNode {
     var states: [RegistrationState] {
         events.compactMap { if case .registration(_, let state) = $0 { state } else { nil } }
     }
+    var warnings: [Cause] { events.compactMap { if case .warning(let cause) = $0 { cause } else { nil } } }
     var incoming: [(SessionID, IncomingInvite)] {
         events.compactMap { if case .incoming(let id, let invite) = $0 { (id, invite) } else { nil } }
     }

@@ -75,6 +75,13 @@ final class Network {
         later(delay) { [self] in node(at: packet.to)?.receive(packet, now: now) }
     }
 
+    /// Time passes and nobody sees it: what was on its way is lost.
+    func sleep(_ interval: Interval) {
+        queue.removeAll { $0.time <= now + interval }
+        now = now + interval
+        for node in nodes { node.advance(to: now) }
+    }
+
     /// Runs for that long.
     func run(_ interval: Interval) { run(until: now + interval) { false } }
 

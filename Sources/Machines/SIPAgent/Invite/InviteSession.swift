@@ -118,7 +118,12 @@ final class AcceptedInvite {
     }
 
     let request: ClientRequest
+    /// The number of the INVITE that was answered: the request may have gone on to another server with the next one.
+    let sequence: UInt32
     var legs: [Leg] = []
 
-    init(request: ClientRequest) { self.request = request }
+    init(request: ClientRequest) {
+        self.request = request
+        sequence = request.sequence
+    }
 }

@@ -53,6 +53,7 @@ extension UserAgent {
         guard let request = session.invite else { return }
         request.isAbandoned = true
         if let transaction = request.transaction {
+            forgetPatience(request, transaction)
             stack.cancel(transaction, headers: session.endHeaders, now: now)
         } else if abandonSearch(of: request) {
             session.invite = nil

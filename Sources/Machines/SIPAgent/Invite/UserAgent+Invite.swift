@@ -258,7 +258,7 @@ extension UserAgent {
         guard let accepted = acceptedInvites[transaction],
             let index = accepted.legs.firstIndex(where: { $0.remoteTag == dialog.id.remoteTag })
         else { return }
-        var ack = dialog.makeACK(sequence: accepted.request.sequence)
+        var ack = dialog.makeACK(sequence: accepted.sequence)
         for (name, value) in accepted.request.credentials { ack.add(name, value) }
         if let body { ack.setBody(body, type: "application/sdp") }
         accepted.legs[index].ack = ack

@@ -36,8 +36,9 @@ struct AnswerCache {
         case .records(let records):
             let shortest = records.map(\.timeToLive).min() ?? 0
             life = min(.seconds(Int64(shortest)), configuration.longestPositive)
-        case .none: life = configuration.negative
-        case .failed: life = configuration.failed
+        case .absent(_, let seconds?): life = min(.seconds(Int64(seconds)), configuration.longestNegative)
+        case .absent(_, nil): life = configuration.negative
+        case .failed: life = key.type == .naptr ? configuration.failedNAPTR : configuration.failed
         }
         guard life > .zero, configuration.cachedAnswers > 0 else {
             entries[key] = nil

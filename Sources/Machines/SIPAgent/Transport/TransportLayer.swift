@@ -57,6 +57,21 @@ final class TransportLayer {
     /// Sockets and listeners of a transport, in the order in which they came up.
     func listening(for transport: TransportProtocol) -> [Flow] { listening.filter { $0.transport == transport } }
 
+    /// Whether a connection to the target is up or coming up.
+    func hasConnection(_ target: SignallingTarget) -> Bool { connection(to: target)?.isUsable ?? false }
+
+    func closeConnection(to target: SignallingTarget) {
+        if let flow = connection(to: target) { close(flow) }
+    }
+
+    /// The connection to a target, up or being opened.
+    func connection(to target: SignallingTarget) -> Flow? {
+        guard target.transport.isReliable else { return nil }
+        if let flow = target.flow.flatMap({ flows[$0] }), flow.isConnection { return flow }
+        let key = ConnectionKey(target.transport, target.address, name: target.name, profile: target.profile)
+        return connections[key].flatMap { flows[$0] }
+    }
+
     /// Connections that we opened, in the order of their opening.
     func openedConnections() -> [Flow] {
         flows.values.filter { $0.isConnection && $0.id.rawValue.isMultiple(of: 2) }.sorted { $0.id < $1.id }
@@ -148,13 +163,6 @@ final class TransportLayer {
         let tls = target.transport.isSecure ? settings(of: target.profile) : nil
         effects.append(.connect(id, target.transport, to: target.address, name: target.name, tls: tls))
         return .flow(flow)
-    }
-
-    /// The connection to a target that is up.
-    func connection(to target: SignallingTarget) -> Flow? {
-        let key = ConnectionKey(target.transport, target.address, name: target.name, profile: target.profile)
-        guard let id = connections[key], let flow = flows[id], case .connected = flow.state else { return nil }
-        return flow
     }
 
     /// Gives octets to a flow. On a connection `destination` does not matter.

@@ -18,6 +18,8 @@ final class Account {
     var detail = RegistrationDetail()
     /// Answers the challenges of this account's server.
     var digest: DigestClient
+    /// Proxy, registrar and domain, as far as they are configured.
+    private lazy var ownServers = [configuration.proxy, configuration.registrar, domainURI].compactMap { $0 }
     /// Every address that the account's own server was located at: calls from there are trusted, challenges from there
     /// are answered.
     private var servers: [Server] = []
@@ -152,10 +154,14 @@ final class Account {
 
     /// Whether a next hop is the account's own server by its configuration, or by the registrar's word.
     func isOwnServer(_ hop: SIPURI) -> Bool {
-        let known = [configuration.proxy, configuration.registrar, domainURI, detail.serviceRoute.first?.uri.sip]
-        return known.contains { uri in
-            uri.map { $0.host == hop.host && $0.port == hop.port && $0.parameters["maddr"] == hop.parameters["maddr"] } ?? false
-        }
+        if ownServers.contains(where: { Self.isSame($0, hop) }) { return true }
+        return detail.serviceRoute.first?.uri.sip.map { Self.isSame($0, hop) } ?? false
+    }
+
+    private static func isSame(_ one: SIPURI, _ other: SIPURI) -> Bool {
+        guard one.host == other.host, one.port == other.port else { return false }
+        if one.parameters.isEmpty, other.parameters.isEmpty { return true }
+        return one.parameters["maddr"] == other.parameters["maddr"]
     }
 
     func remember(realm: String) {

@@ -22,6 +22,7 @@ public enum AgentCounter: Int, CounterName {
     case strayResponse, registrationFlowLost, outboundRefused
     case requestsOverConnection, requestsBackToDatagrams
     case registrationLimitReached, registrationsRefreshed, clockJumps
+    case targetsGivenUp, connectionRaces
     case serviceRouteIgnored, gruuMissing, pushRefused
     case ringLimitReached
 }

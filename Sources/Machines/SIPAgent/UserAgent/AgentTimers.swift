@@ -23,6 +23,10 @@ enum AgentTimer: Hashable, Sendable {
     case registrationLimit(AccountID)
     /// A keep-alive is due, or its answer.
     case keepAlive(AccountID)
+    /// A target is silent, and there is another one.
+    case patience(TransactionID)
+    /// Two connections are being opened.
+    case race(UInt64)
     case shutDown
 }
 
@@ -57,7 +61,7 @@ struct AgentTimers {
     mutating func postpone(by interval: Interval) {
         queue.postpone(by: interval) { timer in
             switch timer {
-            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .shutDown: true
+            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .race, .shutDown: true
             case .session, .ringLimit, .registration, .keepAlive: false
             }
         }

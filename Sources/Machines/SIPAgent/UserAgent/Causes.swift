@@ -29,7 +29,7 @@ enum Causes {
     /// The address that a 2xx gave for its ACK leads nowhere.
     static func ackUnroutable(_ hop: String, isRoute: Bool, _ failure: RequestFailure) -> Cause {
         var evidence = [Cause.Evidence(isRoute ? "Record-Route" : "Contact", printable(hop))]
-        if case .notLocated(let text) = failure { evidence.append(.init("name", text)) }
+        if case .notLocated(let reason) = failure { evidence.append(.init("name", printable(reason.text))) }
         return Cause(
             "call.ack-unroutable", "The call was answered, but the address that the other side gave for itself leads nowhere.",
             evidence: evidence)
@@ -113,8 +113,9 @@ enum Causes {
                 evidence: evidence + [.init("way", text)])
         case .tooLarge(let octets):
             return Cause("call.request-too-big", tooLargeSentence, evidence: evidence + [.init("octets", "\(octets)")])
-        case .notLocated(let text):
-            return Cause("call.not-located", "No address was found for the called name.", evidence: evidence + [.init("name", text)])
+        case .notLocated(let failure):
+            let (code, sentence) = notLocatedText(failure)
+            return Cause(code, sentence, evidence: evidence + [.init("name", printable(failure.text))])
         case .noLocalAddress:
             return Cause("call.no-transport", "This phone has no transport that leads there.", evidence: evidence)
         }
@@ -122,6 +123,15 @@ enum Causes {
 
     private static let tooLargeSentence =
         "The request is too big for a datagram on this network path, and the other side takes no TCP connection."
+    private static func notLocatedText(_ failure: LocationFailure) -> (String, String) {
+        switch failure {
+        case .noSuchName: ("call.not-located.no-such-name", "The called name does not exist.")
+        case .unanswered: ("call.not-located.no-name-server", "No name server answered, so the called name could not be looked up.")
+        case .noAddress, .notOffered, .transportNotOffered:
+            ("call.not-located.no-records", "The called name exists, but names no server that this phone can reach.")
+        case .unsupported, .limit: ("call.not-located", "No address was found for the called name.")
+        }
+    }
 
     static func dialogLost(_ response: SIPMessage) -> Cause {
         Cause(
@@ -210,8 +220,7 @@ enum Causes {
                 evidence: [.init("network", flow.text)])
         case .tooLarge(let octets):
             Cause("registration.request-too-big", tooLargeSentence, evidence: [.init("octets", "\(octets)")])
-        case .notLocated(let text):
-            Cause("registration.not-located", "No address was found for the server's name.", evidence: [.init("name", text)])
+        case .notLocated(let failure): notLocated(failure)
         case .noLocalAddress:
             Cause("registration.no-transport", "This phone has no transport that leads to the server.")
         }
@@ -229,6 +238,19 @@ enum Causes {
         case .moved:
             Cause("registration.flow.moved", "This phone's address as the server sees it changed; registering again.", evidence: evidence)
         }
+    }
+
+    private static func notLocated(_ failure: LocationFailure) -> Cause {
+        let (code, sentence): (String, String) =
+            switch failure {
+            case .noSuchName: ("registration.not-located.no-such-name", "The server's name does not exist.")
+            case .unanswered:
+                ("registration.not-located.no-name-server", "No name server answered, so the server's name could not be looked up.")
+            case .noAddress, .notOffered, .transportNotOffered:
+                ("registration.not-located.no-records", "The server's name exists, but names no server that this phone can reach.")
+            case .unsupported, .limit: ("registration.not-located", "No address was found for the server's name.")
+            }
+        return Cause(code, sentence, evidence: [.init("name", printable(failure.text))])
     }
 
     // MARK: Evidence

@@ -62,6 +62,8 @@ final class ClientRequest {
     var targets: [SignallingTarget] = []
     var triedTargets = 0
     var transaction: TransactionID?
+    /// The time in which this target must say something runs.
+    var hasPatience = false
     var challengeRounds = 0
     var attempt = DigestAttempt()
     /// Why the last challenge was not answered.

@@ -10,15 +10,17 @@ extension UserAgent {
     ) {
         guard let uri = hop.sip else {
             // A tel: target within a dialog, or a Contact of another scheme: back to where the dialog came from.
-            proceed(waiter, source.map { .success([SignallingTarget($0)]) } ?? .failure(.notLocated("\(hop)")), source, now: now)
+            let failure = RequestFailure.notLocated(.unsupported("\(hop)"))
+            proceed(waiter, source.map { .success([SignallingTarget($0)]) } ?? .failure(failure), source, now: now)
             return
         }
         if let source, case .name(let name) = uri.host, name.hasSuffix(".invalid") {
             // RFC 7118 §5.2: who is called so is reached over the connection of the dialog only.
-            proceed(waiter, .success([SignallingTarget(source)]), now: now)
+            proceed(waiter, .success([SignallingTarget(source)]), source, now: now)
             return
         }
-        let id = location.locate(uri, transport: transportHint(uri, account: account, source: source), now: now)
+        let hint = transportHint(uri, account: account, source: source)
+        let id = location.locate(uri, transport: hint, among: offered.isEmpty ? nil : offered, now: now)
         locating[id] = LocationSearch(waiter: waiter, account: account, source: source, hop: uri)
     }
 
@@ -55,6 +57,8 @@ extension UserAgent {
                 for index in targets.indices
                 where targets[index].transport == source.transport && targets[index].address == source.remote {
                     targets[index].flow = source.flow
+                    // Within a dialog the server that has it (§4.3), whatever the draw says.
+                    if index > 0 { targets.insert(targets.remove(at: index), at: 0) }
                 }
             }
             proceed(search.waiter, .success(targets), search.source, now: now)
@@ -62,7 +66,7 @@ extension UserAgent {
             if case .unsupported(let what) = failure {
                 proceed(search.waiter, .failure(.notSecure(what)), search.source, now: now)
             } else {
-                proceed(search.waiter, .failure(.notLocated(failure.text)), search.source, now: now)
+                proceed(search.waiter, .failure(.notLocated(failure)), search.source, now: now)
             }
         }
     }
@@ -85,6 +89,7 @@ extension UserAgent {
             switch outcome {
             case .success(let targets):
                 request.targets = targets
+                if targets.count > 1 { request.mayChangeTarget = true }
                 if !tryNextTarget(request, now: now) { finish(request, .failure(.noLocalAddress), now: now) }
             case .failure(let failure):
                 if !sendBack(request, now: now) { finish(request, .failure(failure), now: now) }
@@ -111,7 +116,7 @@ extension UserAgent {
             if case .request(let waiting) = entry.value.waiter { return waiting === request }
             return false
         }
-        guard let id = found?.key else { return false }
+        guard let id = found?.key else { return abandonRace(of: request) }
         location.abandon(id)
         locating[id] = nil
         return true
@@ -130,9 +135,11 @@ extension LocationFailure {
     /// For the evidence of a cause.
     var text: String {
         switch self {
+        case .noSuchName(let name): "there is no name \(name)"
         case .noAddress(let name): "\(name) has no address"
         case .unanswered(let name, let reason): "no name server answered for \(name): \(reason)"
         case .notOffered(let name): "\(name) offers no SIP"
+        case .transportNotOffered(let name, let offered): "\(name) offers only \(offered.joined(separator: ", "))"
         case .unsupported(let what): "\(what) is not supported"
         case .limit: "too many names are being looked up"
         }

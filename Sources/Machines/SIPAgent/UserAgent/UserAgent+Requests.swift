@@ -12,7 +12,7 @@ enum RequestFailure: Error, Hashable {
     /// Too large for a datagram.
     case tooLarge(octets: Int)
     /// The next hop's name gave no address.
-    case notLocated(String)
+    case notLocated(LocationFailure)
     /// A `sips` address, and a way there without TLS.
     case notSecure(String)
     /// No flow of ours leads to the target.
@@ -39,15 +39,6 @@ extension UserAgent {
         locate(request.nextHop, account: request.account, source: request.source, .request(request), now: now)
     }
 
-    /// Sends the request to the next of its targets; false: there is none left.
-    func tryNextTarget(_ request: ClientRequest, now: MonotonicTime) -> Bool {
-        guard request.triedTargets < request.targets.count else { return false }
-        if request.triedTargets == 0 { addKnownCredentials(to: request) }
-        let target = request.targets[request.triedTargets]
-        request.triedTargets += 1
-        return transmit(request, to: target, now: now)
-    }
-
     /// Sends the request as it stands as a new transaction.
     @discardableResult
     func transmit(_ request: ClientRequest, to target: SignallingTarget, now: MonotonicTime) -> Bool {
@@ -71,6 +62,7 @@ extension UserAgent {
             message, to: sized(target, request), octets: octetLimit(request), viaParameters: keep, now: now)
         request.transaction = transaction
         requests[transaction] = request
+        armPatience(request, transaction, now: now)
         return true
     }
 
@@ -100,11 +92,13 @@ extension UserAgent {
             return
         }
         let status = response.statusCode
+        forgetPatience(request, transaction)
         if status < 200 {
             if status > 100 { handleProvisional(response, request, source, now: now) }
             return
         }
         requests[transaction] = nil
+        noteResponse(response, request, now: now)
         if !request.isAbandoned {
             if status == 401 || status == 407, answerChallenge(response, request, now: now) { return }
             if status == 422, raiseInterval(response, request, now: now) { return }
@@ -115,8 +109,15 @@ extension UserAgent {
 
     /// No response: the next target, or the end.
     func handleFailure(_ failure: RequestFailure, _ request: ClientRequest, now: MonotonicTime) {
-        if let transaction = request.transaction { requests[transaction] = nil }
+        let attempted = request.transaction
+        if let attempted {
+            requests[attempted] = nil
+            forgetPatience(request, attempted)
+            // Between two targets there is none.
+            request.transaction = nil
+        }
         if !request.isAbandoned, changeTransport(request, failure, now: now) { return }
+        if attempted != nil { noteFailure(failure, request, now: now) }
         if !request.isAbandoned, request.mayChangeTarget, tryNextTarget(request, now: now) { return }
         finish(request, .failure(meaning(of: failure, request)), now: now)
     }
@@ -166,13 +167,18 @@ extension UserAgent {
             handleTransactionFailure(transaction, failure, now: now)
         case .ended(let transaction):
             handleTransactionEnd(transaction, now: now)
-        case .connected(let flow): connectionOpened(flow, now: now)
+        case .connected(let flow):
+            raceConnected(flow, now: now)
+            connectionOpened(flow, now: now)
         case .flowClosed(let flow, let failure):
+            offered = configuration.location.transports.filter(stack.offers)
+            raceFailed(flow, failure, now: now)
             handleFlowClosed(flow, failure, now: now)
             connectionFailed(flow, failure, now: now)
         case .keepAlive(let flow, let sign, let remote):
             handleKeepAlive(flow, sign, from: remote, now: now)
         case .listening(_, let transport, let address):
+            offered = configuration.location.transports.filter(stack.offers)
             emit(.listening(transport, address))
         }
     }

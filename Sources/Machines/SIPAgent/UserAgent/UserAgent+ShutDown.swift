@@ -24,7 +24,7 @@ extension UserAgent {
 
     /// Stops when nothing is owed to anybody.
     func stopIfDone(_ now: MonotonicTime) {
-        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty, connecting.count == 0 else { return }
+        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty, connecting.count == 0, races.isEmpty else { return }
         stop()
     }
 
@@ -42,7 +42,10 @@ extension UserAgent {
         }
         sessions = [:]
         dialogs = [:]
+        for transaction in requests.keys.sorted() { timers.cancel(.patience(transaction)) }
+        for id in races.keys.sorted() { timers.cancel(.race(id)) }
         requests = [:]
+        races = [:]
         locating = [:]
         connecting.removeAll()
         serverInvites = [:]
@@ -63,6 +66,8 @@ extension UserAgent {
         case .registration(let id): registrationDue(id, now: now)
         case .registrationLimit(let id): registrationLimitReached(id, now: now)
         case .keepAlive(let id): keepAliveDue(id, now: now)
+        case .patience(let transaction): patienceOver(transaction, now: now)
+        case .race(let id): raceDue(id, now: now)
         case .shutDown: if life == .stopping { stop() }
         }
     }

@@ -39,6 +39,11 @@ public final class UserAgent {
     var locating: [LocationID: LocationSearch] = [:]
     /// What waits for a connection to come up.
     var connecting = ConnectionWaiters()
+    /// Connections of two families that are being opened for one request.
+    var races: [UInt64: ConnectionRace] = [:]
+    var lastRace: UInt64 = 0
+    /// The transports that are there, in order of preference: where a URI leaves the choice.
+    var offered: [TransportProtocol] = []
     /// Incoming INVITEs of unknown addresses that are not established.
     var unansweredBySource: [IPAddress: Int] = [:]
     /// When the user was last told of a refused direct call.
@@ -59,7 +64,7 @@ public final class UserAgent {
         self.cryptography = cryptography
         self.random = random
         stack = SIPStack(configuration: configuration.stack, random: random)
-        location = ServerLocation(random: random)
+        location = ServerLocation(configuration: configuration.location, random: random)
         timers.ignoresCancel = configuration.stack.plantedFault == .uncancelledTimer
     }
 
@@ -143,7 +148,7 @@ public final class UserAgent {
     /// Timers of the agent that are armed; the transactions' own are not among them.
     package var timerCount: Int { timers.count }
     /// Requests of ours without a final answer, and waiting name resolutions.
-    package var requestCount: Int { requests.count + locating.count + connecting.count }
+    package var requestCount: Int { requests.count + locating.count + connecting.count + races.count }
     /// Everything kept for late copies: ends with the transactions.
     package var residueCount: Int { acceptedInvites.count + serverInvites.count }
     /// Counted unanswered INVITEs of unknown sources.

@@ -8,6 +8,8 @@ public struct UserAgentConfiguration: Sendable {
     public var stack: StackConfiguration
     /// How the ways to the accounts' servers are kept and watched (RFC 5626).
     public var keepAlive: KeepAliveSettings
+    /// How servers are found (RFC 3263): transports, caches, limits, and when the next of several is tried.
+    public var location: LocationConfiguration
     /// The user part of From and Contact where no account is used.
     public var user: String
     /// What is done with an INVITE that fits no account.
@@ -57,6 +59,7 @@ public struct UserAgentConfiguration: Sendable {
     public init(stack: StackConfiguration = StackConfiguration()) {
         self.stack = stack
         keepAlive = KeepAliveSettings()
+        location = LocationConfiguration()
         user = "handset"
         directCalls = .accept
         maximumCalls = 1000

@@ -21,6 +21,8 @@ package struct ControlCommand: Sendable, Equatable {
         case reject(status: Int)
         case hangUp
         case statistics
+        /// Register at once: a push came (RFC 8599), or something else woke the phone.
+        case wake
         /// Place another call (`phone`).
         case call(String)
         case quit
@@ -100,6 +102,7 @@ package struct ControlCommand: Sendable, Equatable {
             return .reject(status: Int(status))
         case "hangup": return .hangUp
         case "statistics": return .statistics
+        case "wake": return .wake
         case "call": return .call(try needed("to"))
         case "quit": return .quit
         default: throw Failure(command: name, text: "there is no command \"\(name)\"")

@@ -45,6 +45,13 @@ package enum OptionTable {
         OptionSpec(
             "--direct", "accept|refuse", .choice(["accept", "refuse"]),
             "Calls that do not come from the account's server (default refuse; accept where nothing registers)."),
+        OptionSpec("--realm", "REALM", .text, "Answer challenges of this realm only (default: the realm of the account's server)."),
+        OptionSpec(
+            "--push", "provider=…,prid=…[,param=…]", .text, "How the server can wake this phone by a push (RFC 8599)."),
+        OptionSpec("--instance", "URN", .text, "What names this device at every start, such as urn:uuid:… (RFC 5626)."),
+        OptionSpec(
+            "--gruu", "off|public|temporary", .choice(["off", "public", "temporary"]),
+            "Ask for a GRUU and tell it in calls (RFC 5627; default off)."),
         OptionSpec("--ca", "FILE", .text, "The authorities to trust for TLS, PEM (default: the system's)."),
         OptionSpec("--cert", "FILE", .text, "Our certificate, PEM: for servers that ask for one, and where we listen with tls."),
         OptionSpec("--key", "FILE", .text, "The key of our certificate, PEM, not encrypted."),
@@ -108,6 +115,7 @@ package enum OptionTable {
         OptionSpec(
             "--digest", "LIST", .list(["md5", "sha-256", "sha-512-256"]),
             "Hash functions of challenges, the preferred first (default md5: phones of before RFC 8760 know no other)."),
+        OptionSpec(flag: "--gruu", "Give GRUUs to devices that ask for them (RFC 5627)."),
         OptionSpec("--music", "FILE.wav", .text, "What the service music plays (default: two soft notes, on and off)."),
         OptionSpec("--recordings", "DIR", .text, "Where the service record writes (default ./handset-recordings)."),
         OptionSpec("--cert", "FILE", .text, "The server's certificate for tls, PEM, those of its authorities behind it."),

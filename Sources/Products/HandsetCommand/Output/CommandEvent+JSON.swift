@@ -41,7 +41,10 @@ extension CommandEvent {
         case .registration(let account, let it):
             .object(
                 ("phone", .text(it.phone)), ("account", .string(account)), ("state", .string(it.state)), ("status", .count(it.status)),
-                ("reason", .text(it.reason)), ("expires", .count(it.expires)), ("cause", .text(it.cause)))
+                ("reason", .text(it.reason)), ("expires", .count(it.expires)), ("cause", .text(it.cause)),
+                ("trigger", .text(it.trigger)),
+                ("server", .text(it.server?.description)), ("gruu", .text(it.gruu)),
+                ("serviceRoute", it.serviceRoute.map { .array($0.map { .string($0) }) }), ("push", it.hasPush.map { .bool($0) }))
         case .call(let reference, let it):
             reference.object(
                 ("direction", .string(it.direction)), ("state", .string(it.state)), ("status", .count(it.status)),

@@ -13,6 +13,7 @@ extension CommandEvent {
         case .listening(let transport, let address, let port): "listening on \(transport) \(SocketAddress(address, port))"
         case .registration(let account, let it):
             prefix(it.phone) + account + " " + it.state + Self.bracket(it.status, it.reason) + (it.expires.map { ", for \($0) s" } ?? "")
+                + (it.server.map { " at \($0)" } ?? "") + (it.gruu.map { ", GRUU \($0)" } ?? "")
         case .call(let reference, let it):
             "\(reference) \(it.state)\(Self.bracket(it.status, it.reason)) \(it.direction == "incoming" ? "from" : "to") \(it.remote)"
         case .media(let reference, let it):

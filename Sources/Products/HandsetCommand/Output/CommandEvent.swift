@@ -49,6 +49,16 @@ package enum CommandEvent: Sendable {
         /// The code of the cause, of `refused` and `failed`.
         package var cause: String?
         package var phone: String?
+        /// Why the last REGISTER was sent: `asked`, `due`, `retry`, …
+        package var trigger: String?
+        /// The server that granted it.
+        package var server: SocketAddress?
+        /// The GRUU that was given.
+        package var gruu: String?
+        /// The registrar's Service-Route.
+        package var serviceRoute: [String]?
+        /// The network wakes this phone by push.
+        package var hasPush: Bool?
         package init(_ state: String, status: Int? = nil, reason: String? = nil, expires: Int? = nil, phone: String? = nil) {
             self.state = state
             self.status = status

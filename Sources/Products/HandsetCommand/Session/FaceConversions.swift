@@ -55,13 +55,16 @@ extension AccountSettings {
         var credentials: [Credential] = []
         if let password {
             let user = authenticationUser ?? addressOfRecord.user ?? ""
-            credentials = [Credential(realm: nil, username: user, password: password)]
+            credentials = [Credential(realm: registration.realm, username: user, password: password)]
         }
         var account = AccountConfiguration(
             addressOfRecord: addressOfRecord, registrar: registrar?.sip, proxy: proxy?.sip, credentials: credentials,
             registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse)
         account.tls = secure.client
         account.outbound = usesOutbound ? .on : .off
+        account.push = registration.push
+        account.gruu = registration.gruu
+        account.instance = registration.instance
         return account
     }
 }
@@ -79,7 +82,7 @@ extension MediaSettings.DTMFMethod {
 
 extension CommandEvent.Registration {
     /// The state as the command tells it.
-    init(_ state: RegistrationState, phone: String? = nil) {
+    init(_ state: RegistrationState, _ detail: RegistrationDetail? = nil, phone: String? = nil) {
         switch state {
         case .registered(_, let expires, let status, let reason):
             self.init(state.name, status: status, reason: reason, expires: expires, phone: phone)
@@ -88,6 +91,14 @@ extension CommandEvent.Registration {
             self.cause = cause.code
         case .registering, .unregistering, .unregistered: self.init(state.name, phone: phone)
         }
+        guard let detail else { return }
+        if case .unregistered = state { return }
+        trigger = detail.trigger.rawValue
+        guard case .registered = state else { return }
+        server = detail.server
+        gruu = (detail.publicGRUU ?? detail.temporaryGRUU).map { "\($0)" }
+        if !detail.serviceRoute.isEmpty { serviceRoute = detail.serviceRoute.map { "\($0.uri)" } }
+        if detail.hasPush { hasPush = true }
     }
 }
 

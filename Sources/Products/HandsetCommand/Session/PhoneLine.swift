@@ -42,6 +42,7 @@ enum PhoneLine {
             }
             return command(.dtmf(digits), call: rest.dropFirst().first)
         case "quality", "q": return command(.statistics)
+        case "wake": return command(.wake, call: nil)
         case "quit", "exit": return command(.quit, call: nil)
         default: return .failure(.init(command: name, text: "there is no command \"\(name)\"; help lists them"))
         }

@@ -35,6 +35,7 @@ extension PhoneSession {
         switch command.action {
         case .quit: return finish(.completed)
         case .call(let dialled): return try dial(dialled, phone)
+        case .wake: return phone.assumeIsolated { $0.wake() }
         case .transfer, .attended: throw PhoneError(.wrongState, "Transfer comes with a later version.")
         default: break
         }
@@ -53,7 +54,7 @@ extension PhoneSession {
             case .reject(let status): try phone.reject(id, status: status)
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
-            case .quit, .call, .transfer, .attended: break
+            case .quit, .call, .wake, .transfer, .attended: break
             }
         }
     }

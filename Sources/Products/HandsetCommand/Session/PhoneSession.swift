@@ -135,7 +135,7 @@ actor PhoneSession {
         switch event {
         case .listening(let transport, let address):
             context.events.print(.listening(transport: transport.rawValue, address: address.ip, port: address.port))
-        case .registration(let id, let state): registration(id, state)
+        case .registration(let id, let state): registration(id, state, phone.assumeIsolated { $0.registrationDetail(of: id) })
         case .incomingCall(let id, let call): incomingCall(id, call, phone)
         case .callState(let id, let state, let status, let reason): callState(id, state, status, reason, phone)
         case .media(let id, let media): mediaChanged(id, media, phone)
@@ -155,8 +155,8 @@ actor PhoneSession {
         }
     }
 
-    private func registration(_ id: AccountID, _ state: RegistrationState) {
-        printRegistration(accountName, state)
+    private func registration(_ id: AccountID, _ state: RegistrationState, _ detail: RegistrationDetail?) {
+        context.events.print(.registration(accountName, .init(state, detail)))
         // Without a registration nobody can reach `register` and `answer`: a refused password is not tried again.
         let isNeeded = [.register, .answer].contains(context.invocation.subcommand)
         if isNeeded, case .refused(let cause) = state { finish(.failed(cause.sentence)) }
@@ -244,9 +244,5 @@ actor PhoneSession {
         if media.statisticsEvery != nil || !isFinal { context.events.print(.statistics(reference, statistics)) }
         guard isFinal, let call = shown.removeValue(forKey: id) else { return }
         for port in call.filePorts { files[port] = nil }
-    }
-
-    private func printRegistration(_ account: String, _ state: RegistrationState) {
-        context.events.print(.registration(account, .init(state)))
     }
 }

@@ -34,6 +34,7 @@ package struct AccountSettings: Sendable {
     package var expires: Int
     /// Whether calls are taken that do not come from the account's server.
     package var acceptsDirectCalls: Bool
+    package var registration: RegistrationSettings
 
     /// Reads `--password-file` if it is given.
     package init(_ invocation: Invocation, environment: (String) -> String? = Environment.value) throws(CommandFailure) {
@@ -56,6 +57,7 @@ package struct AccountSettings: Sendable {
         registers = address != nil && !invocation.has("--no-register")
         expires = invocation.integer("--expires") ?? 600
         acceptsDirectCalls = invocation.value("--direct").map { $0 == "accept" } ?? !registers
+        registration = try RegistrationSettings(invocation)
         password = try Self.password(file: invocation.value("--password-file"), environment: environment)
         if invocation.subcommand == .register, address == nil { throw .usage("register needs --account.") }
         if invocation.has("--no-register"), invocation.subcommand == .register { throw .usage("register cannot go with --no-register.") }

@@ -35,6 +35,8 @@ package struct ServeSettings: Sendable {
     package var webSocketPath: String?
     /// The web pages that may connect by WebSocket; nil: all.
     package var webSocketOrigins: [String]?
+    /// Whether devices that ask for a GRUU get one.
+    package var givesGRUU: Bool
     package var musicFile: String?
     package var recordings: String
 
@@ -52,6 +54,7 @@ package struct ServeSettings: Sendable {
         webSocketPath = invocation.value("--ws-path")
         let origins = invocation.all("--ws-origin")
         webSocketOrigins = origins.isEmpty ? nil : origins
+        givesGRUU = invocation.has("--gruu")
         musicFile = invocation.value("--music")
         recordings = invocation.value("--recordings") ?? "handset-recordings"
         domains = invocation.all("--domain").map { $0.lowercased() }

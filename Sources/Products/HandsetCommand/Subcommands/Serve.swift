@@ -13,6 +13,7 @@ extension HandsetCommand {
         let domains = options.domains.isEmpty ? options.listeners.map { "\($0.address.ip)" } + ["localhost"] : options.domains
         var configuration = ServerConfiguration(domains: domains)
         configuration.challengeAlgorithms = options.digestAlgorithms
+        configuration.givesGRUU = options.givesGRUU
         configuration.users = options.users.map { ServerUser($0.name, password: $0.password) }
         if options.users.isEmpty {
             configuration.authenticatesRegistrations = false

@@ -80,6 +80,10 @@ import Testing
             "UPDATE", to: scene.phone, toTag: scene.tag, sequence: 3, from: "\"Carol\" <sip:carol@\(scene.peer.address)>")
         scene.bench.run(.milliseconds(30))
         #expect(scene.phone.notices.count == 1)
+        // Another port is no other person.
+        scene.peer.send("UPDATE", to: scene.phone, toTag: scene.tag, sequence: 4, from: "<sip:carol@\(scene.peer.address.ip):5099>")
+        scene.bench.run(.milliseconds(30))
+        #expect(scene.phone.notices.count == 1)
         #expect(scene.phone.core.state(of: id) == .confirmed)
         #expect(scene.comesToRest())
     }

@@ -44,6 +44,28 @@ import Testing
         #expect(scene.settles(within: .seconds(200)))
     }
 
+    /// Also in what we answer within the call, and where no account is used.
+    @Test func anAnonymousCallStaysSoInItsAnswers() throws {
+        let scene = Scene()
+        let id = try scene.phone.agent.invite(from: nil, to: scene.peerURI, offer: sdpBytes, isAnonymous: true, now: scene.network.now)
+        scene.phone.drain()
+        scene.network.run(.milliseconds(30))
+        let invite = try required(scene.peer.requests(.invite).last)
+        #expect(invite.privacy.hidesCaller && invite.preferredIdentities.isEmpty)
+        scene.peer.respond(200, to: invite, contact: scene.peer.contact, body: sdpOffer)
+        scene.network.run(.milliseconds(30))
+        scene.peer.send("UPDATE", scene.phoneURI, to: scene.phone, callID: invite.callID, toTag: invite.from.tag)
+        scene.peer.send(
+            "INVITE", scene.phoneURI, to: scene.phone, callID: invite.callID, toTag: invite.from.tag, sequence: 2, type: "application/sdp",
+            body: sdpOffer)
+        scene.network.run(.milliseconds(30))
+        scene.on { $0.answerReinvite(id, status: 200, answer: sdpBytes, now: $1) }
+        scene.network.run(.milliseconds(30))
+        for response in [scene.peer.responses(.update).last, scene.peer.responses(.invite).last] {
+            #expect(response?.statusCode == 200 && response?.contacts.first?.uri.sip?.user == "anonymous")
+        }
+    }
+
     /// A server that is not the account's own is told nothing.
     @Test func aForeignServerIsNotToldWhoCallsAnonymously() throws {
         let scene = Scene()

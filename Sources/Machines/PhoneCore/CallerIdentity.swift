@@ -68,10 +68,16 @@ extension PhoneCore {
         let known = call.identity
         let isNew =
             identity.asserted.map { $0.uri != known?.asserted?.uri || $0.displayName != known?.asserted?.displayName } ?? false
-            || message.isRequest && identity.claimed.uri != (known?.claimed ?? call.remote)?.uri
+            || message.isRequest && !Self.isSame(identity.claimed.uri, (known?.claimed ?? call.remote)?.uri)
         guard isNew else { return }
         call.identity = identity
         if message.isRequest { call.remote = identity.claimed }
         emit(.notice(call.id, .identity(identity)))
+    }
+
+    /// The same person: user and host agree. Ports and parameters belong to the way, and many phones write them differently.
+    private static func isSame(_ one: URI, _ other: URI?) -> Bool {
+        guard let first = one.sip, let second = other?.sip else { return one == other }
+        return first.user == second.user && first.host == second.host
     }
 }

@@ -130,8 +130,7 @@ extension UserAgent {
         var response = request.makeResponse(status: status, toTag: isInitial ? session.dialog?.id.localTag : nil)
         response.copy(.recordRoute, of: request)
         if let source = session.dialog?.source {
-            let account = session.account.flatMap { accounts[$0] }
-            response.add(.contact, "<\(dialogContact(account, contactURI(account: account, source: source)))>")
+            response.add(.contact, "<\(ownContact(session, source))>")
         }
         if status >= 200 { response.add(.allow, Self.allowedMethods) }
         return response

@@ -109,7 +109,7 @@ extension UserAgent {
         message.add(.cseq, "\(sequence) INVITE")
         message.add(.allow, Self.allowedMethods)
         for (name, value) in headers { message.add(name, value) }
-        if let account { addIdentity(to: &message, account, nextHop: nextHop, isAnonymous: isAnonymous) }
+        if account != nil || isAnonymous { addIdentity(to: &message, account, nextHop: nextHop, isAnonymous: isAnonymous) }
         message.add(.supported, Self.reliableTag + ", " + Self.timerTag + (account?.gruu == nil ? "" : ", gruu"))
         if let offer { message.setBody(offer, type: "application/sdp") }
         let request = ClientRequest(

@@ -84,8 +84,7 @@ extension UserAgent {
         var response = request.makeResponse(status: 200, toTag: nil)
         let source = session.dialog?.id == id ? session.dialog?.source : session.earlyDialogs.first { $0.id == id }?.source
         if request.method == .update, let source {
-            let account = session.account.flatMap { accounts[$0] }
-            response.add(.contact, "<\(dialogContact(account, contactURI(account: account, source: source)))>")
+            response.add(.contact, "<\(ownContact(session, source))>")
             response.add(.allow, Self.allowedMethods)
         }
         return response

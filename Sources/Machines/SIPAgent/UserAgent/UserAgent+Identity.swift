@@ -13,10 +13,20 @@ extension UserAgent {
     static let anonymous = NameAddress(
         displayName: "Anonymous", uri: .sip(SIPURI(user: "anonymous", host: .name("anonymous.invalid"))))
 
+    /// Our Contact in a response within the session; an anonymous one does not name us.
+    func ownContact(_ session: InviteSession, _ source: MessageSource) -> SIPURI {
+        let account = session.account.flatMap { accounts[$0] }
+        var contact = contactURI(account: account, source: source)
+        guard session.isAnonymous else { return dialogContact(account, contact) }
+        contact.user = "anonymous"
+        return contact
+    }
+
     /// What the account's own server is told of us, and asked to keep from others.
-    func addIdentity(to message: inout MessageBuilder, _ account: Account, nextHop: URI, isAnonymous: Bool) {
+    func addIdentity(to message: inout MessageBuilder, _ account: Account?, nextHop: URI, isAnonymous: Bool) {
         if isAnonymous { message.add(.privacy, "id") }
-        guard isAnonymous || account.configuration.calls.sendsPreferredIdentity, nextHop.sip?.host == account.serverURI.host else { return }
+        guard let account, isAnonymous || account.configuration.calls.sendsPreferredIdentity, nextHop.sip?.host == account.serverURI.host
+        else { return }
         message.add(.pPreferredIdentity, account.identity.description)
     }
 

@@ -67,6 +67,35 @@ import Testing
         try stage.perform { await bob.phone.stop() }
     }
 
+    @Test func aSecondCallIsAnsweredWithHoldSwappedAndTheFirstEnded() throws {
+        let stage = try Stage()
+        let (alice, bob, carol) = (try stage.phone(), try stage.phone(), try stage.phone())
+        let (_, first) = try stage.establish(alice, bob)
+        let calls = Notes<Handset.Call>()
+        stage.begin { for await call in bob.phone.incomingCalls { calls.add(call) } }
+        func ring() throws -> Handset.Call {
+            let before = calls.all.count
+            _ = try stage.perform { try await carol.phone.call(from: nil, to: bob.uri) }
+            #expect(stage.run(until: { calls.all.count > before }))
+            return try #require(calls.all.last)
+        }
+        let second = try ring()
+        #expect(second.incoming?.isWaiting == true)
+        try stage.perform { try await second.answerHolding() }
+        func held(_ notes: Notes<PhoneEvent>, _ isHeld: Bool) -> Bool {
+            notes.all.contains { if case .hold(_, .remote, isHeld) = $0 { true } else { false } }
+        }
+        #expect(stage.run(until: { held(alice.notes, true) }))
+        try stage.perform { try await first.swap() }
+        #expect(stage.run(until: { held(alice.notes, false) && held(carol.notes, true) }))
+        #expect(carol.notes.all.contains { if case .notice(_, .ringback(.local)) = $0 { true } else { false } })
+        let third = try ring()
+        try stage.perform { try await third.answerEnding() }
+        #expect(stage.run(until: { alice.ends.map(\.cause.code) == ["call.remote-hung-up"] }))
+        #expect(try stage.perform { await third.state } != .disconnected)
+        for user in [alice, bob, carol] { try stage.perform { await user.phone.stop() } }
+    }
+
     @Test func stopEndsCallsInGoodOrderAndMayBeCalledAgain() throws {
         let stage = try Stage()
         let (alice, bob) = (try stage.phone(), try stage.phone())

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pjsip phone (PyPI pjsua2-python) driven by lines on standard input; tells events as JSON lines on standard output.
 
-Commands: call URI | answer [STATUS] | hold | resume | dtmf DIGITS | hangup | quit
+Commands: call URI | answer [STATUS] | hold | resume | update | dtmf DIGITS | info DIGIT | hangup | quit
 Events:   ready, registration, incoming, call (state, status), media (active, codec), dtmf (digit), error
 
 pjsip is GPL: it is an installed test peer only, never part of Handset."""
@@ -29,6 +29,8 @@ arguments.add_argument("--ca", help="the authorities to trust for TLS")
 arguments.add_argument("--play")
 arguments.add_argument("--record")
 arguments.add_argument("--auto-answer", type=int, default=0, help="answer every call with this status")
+arguments.add_argument("--prack", action="store_true", help="require reliable provisional responses")
+arguments.add_argument("--timer", type=int, default=0, help="require a session timer of so many seconds")
 options = arguments.parse_args()
 
 calls = []
@@ -133,6 +135,12 @@ if options.server:
 else:
     account_configuration.idUri = f"sip:{options.user}@127.0.0.1:{options.port}"
     account_configuration.sipConfig.transportId = transport_id
+if options.prack:
+    account_configuration.callConfig.prackUse = pj.PJSUA_100REL_MANDATORY
+if options.timer:
+    account_configuration.callConfig.timerUse = pj.PJSUA_SIP_TIMER_REQUIRED
+    account_configuration.callConfig.timerMinSESec = 90
+    account_configuration.callConfig.timerSessExpiresSec = options.timer
 account = Account()
 account.create(account_configuration, True)
 tell("ready", version=endpoint.libVersion().full)
@@ -170,6 +178,13 @@ while True:
             parameters = pj.CallOpParam(True)
             parameters.opt.flag = pj.PJSUA_CALL_UNHOLD
             call.reinvite(parameters)
+        elif command == "update":
+            call.update(pj.CallOpParam(True))
+        elif command == "info":
+            parameters = pj.CallSendDtmfParam()
+            parameters.method = pj.PJSUA_DTMF_METHOD_SIP_INFO
+            parameters.digits = rest[0]
+            call.sendDtmf(parameters)
         elif command == "dtmf":
             call.dialDtmf(rest[0])
         elif command == "hangup":

@@ -142,6 +142,7 @@ targets += [
             "Essentials",
         ]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
+    tests("ScenarioTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(
         "CorpusTests",

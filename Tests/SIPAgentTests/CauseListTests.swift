@@ -15,7 +15,7 @@ import Testing
             for case let file as URL in try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
             where file.pathExtension == "swift" {
                 let text = try String(contentsOf: file, encoding: .utf8)
-                for match in text.matches(of: /"((?:call|registration|agent|tls)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
+                for match in text.matches(of: /"((?:call|registration|transfer|agent|tls)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
             }
         }
         return codes
@@ -23,7 +23,7 @@ import Testing
 
     static func codesInList() throws -> Set<String> {
         let text = try String(contentsOf: root.appending(path: "docs/causes.md"), encoding: .utf8)
-        return Set(text.matches(of: /\| `((?:call|registration|agent|tls)(?:\.[a-z-]+)+)` \|/).map { String($0.1) })
+        return Set(text.matches(of: /\| `((?:call|registration|transfer|agent|tls)(?:\.[a-z-]+)+)` \|/).map { String($0.1) })
     }
 
     @Test func everyCauseCodeInTheSourceStandsInTheListAndNoOther() throws {

@@ -89,6 +89,10 @@ final class InviteSession {
     var byeDone = false
     /// Told to the peer in our BYE or CANCEL (RFC 3326); nil: nothing.
     var endHeaders: [(HeaderName, String)] = []
+    /// The session that ends when this one is answered (RFC 3891).
+    var replaces: SessionID?
+    /// REFERs that came in its dialog.
+    var referrals = 0
     /// The source whose count of unanswered INVITEs this session is in.
     var countedSource: IPAddress?
 

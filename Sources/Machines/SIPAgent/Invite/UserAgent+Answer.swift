@@ -27,7 +27,16 @@ extension UserAgent {
             refuse(request, transaction, 503, [(.retryAfter, "\(random.integer(in: 5...15))")], now: now)
             return
         }
-        guard activeCalls < configuration.maximumCalls else {
+        var replaced: InviteSession?
+        switch replacement(for: request) {
+        case .none: break
+        case .session(let session): replaced = session
+        case .refused(let status):
+            counters.increment(.replacementRefused)
+            refuse(request, transaction, status, now: now)
+            return
+        }
+        guard activeCalls < configuration.maximumCalls || replaced != nil else {
             counters.increment(.callLimit)
             refuse(request, transaction, 486, now: now)
             return
@@ -37,6 +46,7 @@ extension UserAgent {
         guard let session = sessions[id] else { return }
         let dialog = Dialog(request: request, localTag: random.token(10), source: source)
         session.dialog = dialog
+        session.replaces = replaced?.id
         dialogs[dialog.id] = id
         session.serverInvite = InviteSession.ServerInvite(
             transaction: transaction, request: request, isInitial: true, offerIsOurs: request.body.isEmpty)
@@ -49,7 +59,9 @@ extension UserAgent {
         }
         let limit = request.expires.map { min(.seconds(Int64($0)), configuration.ringLimit) } ?? configuration.ringLimit
         timers.arm(.ringLimit(id), at: now + limit)
-        emit(.incoming(id, IncomingInvite(account: account?.id, message: request, source: source, isFromServer: isTrusted)))
+        let incoming = IncomingInvite(
+            account: account?.id, message: request, source: source, isFromServer: isTrusted, replaces: replaced?.id)
+        emit(.incoming(id, incoming))
     }
 
     /// An INVITE that did not come from the account's server does not ring. The user hears of it, but not of each one:
@@ -97,6 +109,7 @@ extension UserAgent {
         session.dialog?.isEarly = false
         timers.cancel(.ringLimit(session.id))
         succeed(session, body: answer, headers, now: now)
+        endReplaced(by: session, now: now)
     }
 
     /// Refuses the call with a final status from 300 to 699.

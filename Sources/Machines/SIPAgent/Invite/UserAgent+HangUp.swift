@@ -117,7 +117,10 @@ extension UserAgent {
         guard session.isFinished else { return }
         sessions[session.id] = nil
         forgetEarlyDialogs(session)
-        if let dialog = session.dialog { dialogs[dialog.id] = nil }
+        if let dialog = session.dialog {
+            dialogs[dialog.id] = nil
+            keepForReferrals(dialog)
+        }
         for timer in [AgentTimer.repeatSuccess(session.id), .awaitACK(session.id), .reinvite(session.id), .ringLimit(session.id)] {
             timers.cancel(timer)
         }

@@ -58,7 +58,7 @@ extension UserAgent {
 
     /// Where an INVITE goes first (§8.1.2): the account's proxy, its server for its own domain and for numbers, else the
     /// target itself.
-    private func nextHop(to target: URI, account: Account?) throws(AgentError) -> URI {
+    func nextHop(to target: URI, account: Account?) throws(AgentError) -> URI {
         switch target {
         case .sip(let uri):
             guard let account else { return target }
@@ -110,7 +110,8 @@ extension UserAgent {
         message.add(.allow, Self.allowedMethods)
         for (name, value) in headers { message.add(name, value) }
         if account != nil || isAnonymous { addIdentity(to: &message, account, nextHop: nextHop, isAnonymous: isAnonymous) }
-        message.add(.supported, Self.reliableTag + ", " + Self.timerTag + (account?.gruu == nil ? "" : ", gruu"))
+        let gruuTag = account?.gruu == nil ? "" : ", gruu"
+        message.add(.supported, Self.reliableTag + ", " + Self.timerTag + ", " + Self.replacesTag + gruuTag)
         if let offer { message.setBody(offer, type: "application/sdp") }
         let request = ClientRequest(
             .invite(id), account: account?.id, method: .invite, message: message, sequence: sequence, nextHop: nextHop,

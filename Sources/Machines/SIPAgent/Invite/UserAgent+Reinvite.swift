@@ -39,7 +39,7 @@ extension UserAgent {
         let (message, uri) = dialog.makeRequest(method)
         return ClientRequest(
             purpose, account: account, method: method, message: message, sequence: dialog.localSequence,
-            nextHop: dialog.nextHop, contact: method == .invite || method == .update ? .dialog : .none, requestURI: uri,
+            nextHop: dialog.nextHop, contact: [.invite, .update, .refer, .notify].contains(method) ? .dialog : .none, requestURI: uri,
             source: dialog.source)
     }
 

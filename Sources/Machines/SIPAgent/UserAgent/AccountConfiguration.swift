@@ -48,6 +48,10 @@ public struct AccountConfiguration: Sendable {
     /// The transport to the server; nil: as the URIs and DNS say (RFC 3263).
     public var transport: TransportProtocol?
     public var directCalls: DirectCalls
+    /// What is done with a REFER of somebody else: default refused.
+    public var transfers: TransferPolicy
+    /// What is done with an INVITE that replaces a call of this account: default accepted.
+    public var replacements: ReplacementPolicy
     public var retryPolicy: RetryPolicy
     /// Where bare telephone numbers are called, if that is not the domain of the address of record: a gateway to the
     /// telephone network. nil: the account's domain.
@@ -72,8 +76,8 @@ public struct AccountConfiguration: Sendable {
     public init(
         addressOfRecord: SIPURI, displayName: String? = nil, registrar: SIPURI? = nil, proxy: SIPURI? = nil,
         credentials: [Credential] = [], registers: Bool = true, expires: Int = 600, transport: TransportProtocol? = nil,
-        directCalls: DirectCalls = .refuse, retryPolicy: RetryPolicy = RetryPolicy(),
-        gatewayDomain: Host? = nil
+        directCalls: DirectCalls = .refuse, transfers: TransferPolicy = .refuse, replacements: ReplacementPolicy = .accept,
+        retryPolicy: RetryPolicy = RetryPolicy(), gatewayDomain: Host? = nil
     ) {
         self.addressOfRecord = addressOfRecord
         self.displayName = displayName
@@ -84,6 +88,8 @@ public struct AccountConfiguration: Sendable {
         self.expires = expires
         self.transport = transport
         self.directCalls = directCalls
+        self.transfers = transfers
+        self.replacements = replacements
         self.retryPolicy = retryPolicy
         self.gatewayDomain = gatewayDomain
     }

@@ -19,6 +19,8 @@ public enum AgentCounter: Int, CounterName {
     case reliableRinging, missingPRACK, unmatchedPRACK
     case updatesIn, updatesOut
     case forkLimit, ackWithoutWay
+    case referralsOut, referralsIn, referralRefused, referralUnusable, referralLimit, referralExpired, unknownReferral
+    case callsReplaced, replacementRefused
     case strayResponse, registrationFlowLost, outboundRefused
     case requestsOverConnection, requestsBackToDatagrams
     case registrationLimitReached, registrationsRefreshed, clockJumps

@@ -13,6 +13,10 @@ public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
         case unusableTarget = "agent.unusable-target"
         /// A header field that the protocol sets itself may not be given.
         case reservedHeader = "agent.reserved-header"
+        /// The command does not fit the state of the session.
+        case wrongState = "agent.wrong-state"
+        /// `UserAgentConfiguration.maximumReferrals` or `maximumReferralsPerCall` is reached.
+        case tooManyReferrals = "agent.too-many-referrals"
     }
 
     public var code: Code

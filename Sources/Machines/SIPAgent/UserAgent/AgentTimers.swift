@@ -17,6 +17,8 @@ enum AgentTimer: Hashable, Sendable {
     case session(SessionID)
     /// An INVITE rang too long.
     case ringLimit(SessionID)
+    /// A referral was not reported on, or its time is over.
+    case referral(ReferralID)
     /// Refresh or retry of a registration.
     case registration(AccountID)
     /// A REGISTER took too long.
@@ -62,7 +64,7 @@ struct AgentTimers {
         queue.postpone(by: interval) { timer in
             switch timer {
             case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .race, .shutDown: true
-            case .session, .ringLimit, .registration, .keepAlive: false
+            case .session, .ringLimit, .referral, .registration, .keepAlive: false
             }
         }
     }

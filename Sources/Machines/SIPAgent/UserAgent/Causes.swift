@@ -262,7 +262,7 @@ enum Causes {
             + redirection.leftAside.map { .init("not-followed", printable("\($0.uri)") + " (\($0.reason.rawValue))") }
     }
 
-    private static func evidence(_ response: SIPMessage) -> [Cause.Evidence] {
+    static func evidence(_ response: SIPMessage) -> [Cause.Evidence] {
         var evidence = [Cause.Evidence("status", "\(response.statusCode) \(printable(response.reasonPhrase))")]
         if let warning = response.first(.warning) { evidence.append(.init("Warning", printable(warning))) }
         return evidence + reasonHeader(response)

@@ -24,6 +24,8 @@ enum RequestPurpose: Sendable, Hashable {
     case prack(SessionID, tag: String)
     /// An UPDATE in the dialog with that remote tag, early or not.
     case update(SessionID, tag: String)
+    case refer(ReferralID)
+    case notify(ReferralID)
     /// The BYE for a surplus fork: nobody hears of it.
     case abandonFork
 }
@@ -38,7 +40,7 @@ enum ContactForm: Sendable {
 }
 
 final class ClientRequest {
-    let purpose: RequestPurpose
+    var purpose: RequestPurpose
     let account: AccountID?
     let method: Method
     /// Without Via and Contact.

@@ -72,7 +72,9 @@ extension UserAgent {
         case .register: true
         case .invite(let id):
             (request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false) && (sessions[id]?.earlyDialogs.isEmpty ?? false)
-        case .reinvite, .bye, .info, .prack, .update, .abandonFork: false
+        case .refer(let id):
+            referrals.sent[id]?.session == nil && request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
+        case .reinvite, .bye, .info, .prack, .update, .notify, .abandonFork: false
         }
     }
 
@@ -98,6 +100,12 @@ extension UserAgent {
             request.sequence = sessions[id]?.dialog?.nextSequence() ?? (request.sequence &+ 1)
         case .prack(let id, let tag), .update(let id, let tag):
             request.sequence = sessions[id].flatMap { nextSequence(of: $0, tag: tag) } ?? (request.sequence &+ 1)
+        case .refer(let id):
+            let dialog = referrals.sent[id]?.dialog
+            request.sequence = dialog.flatMap { withDialog($0) { $0.nextSequence() } } ?? (request.sequence &+ 1)
+        case .notify(let id):
+            let dialog = referrals.received[id]?.dialog
+            request.sequence = dialog.flatMap { withDialog($0) { $0.nextSequence() } } ?? (request.sequence &+ 1)
         case .invite, .abandonFork:
             request.sequence &+= 1
         }

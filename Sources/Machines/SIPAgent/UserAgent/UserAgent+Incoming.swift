@@ -7,7 +7,7 @@ import SIP
 
 extension UserAgent {
     /// The Allow of all we send.
-    static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, PRACK, UPDATE"
+    static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, PRACK, UPDATE, REFER, NOTIFY"
     private static let sipScheme = Array("sip:".utf8)
     private static let acceptedBodies = "application/sdp"
     private static let acceptedInfoBodies = "application/dtmf-relay, application/dtmf"
@@ -20,8 +20,8 @@ extension UserAgent {
         }
         let method = request.method
         switch method {
-        case .invite, .bye, .options, .info, .prack, .update: break
-        case .register, .refer, .notify, .subscribe, .message, .publish:
+        case .invite, .bye, .options, .info, .prack, .update, .refer, .notify: break
+        case .register, .subscribe, .message, .publish:
             counters.increment(.methodNotAllowed)
             refuse(request, transaction, 405, [(.allow, Self.allowedMethods)], now: now)
             return
@@ -36,11 +36,15 @@ extension UserAgent {
             refuse(request, transaction, 416, now: now)
             return
         }
+        if method == .notify {
+            handleNotify(request, transaction, source, now: now)
+            return
+        }
         if request.hasToTag, !request.toTagRange.isEmpty {
             handleDialogRequest(request, method, transaction, source, now: now)
             return
         }
-        guard method == .invite || method == .options else {
+        guard method == .invite || method == .options || method == .refer else {
             counters.increment(.unknownDialog)
             refuse(request, transaction, 481, now: now)
             return
@@ -48,9 +52,19 @@ extension UserAgent {
         guard checkExtensions(request, transaction, now: now) else { return }
         if method == .options {
             answerOptions(request, transaction, now: now)
+        } else if method == .refer {
+            handleInitialRefer(request, transaction, source, now: now)
         } else if checkBody(request, transaction, now: now) {
             handleInitialInvite(request, transaction, source, now: now)
         }
+    }
+
+    /// NOTIFYs of subscriptions of ours: by their package (RFC 6665 §4.1.3).
+    private func handleNotify(_ request: SIPMessage, _ transaction: TransactionID, _ source: MessageSource, now: MonotonicTime) {
+        guard checkExtensions(request, transaction, now: now) else { return }
+        if handleReferNotify(request, transaction, source, now: now) { return }
+        counters.increment(.unknownReferral)
+        refuse(request, transaction, 489, [(.allowEvents, Self.referPackage)], now: now)
     }
 
     /// §8.2.2.1.
@@ -86,6 +100,7 @@ extension UserAgent {
             if request.body.isEmpty || checkBody(request, transaction, now: now) {
                 handleUpdate(request, transaction, session, id, source, now: now)
             }
+        case .refer: handleRefer(request, transaction, session, id, now: now)
         default: answerOptions(request, transaction, now: now)
         }
     }
@@ -96,13 +111,14 @@ extension UserAgent {
         return session.earlyDialogs[index].accept(sequence: request.cseqNumber)
     }
 
-    /// §8.2.2.3: what is required and not supported is answered 420; supported are session timers and reliable provisional responses. Proxy-Require is for
+    /// What a request may require of us.
+    private static let understood = [timerTag, reliableTag, replacesTag, "norefersub", "tdialog"]
+
+    /// §8.2.2.3: what is required and not supported is answered 420. Proxy-Require is for
     /// proxies, but a request that insists on it for us is refused as well.
     private func checkExtensions(_ request: SIPMessage, _ transaction: TransactionID, now: MonotonicTime) -> Bool {
         var missing = request.require
-        if !missing.isEmpty {
-            missing.removeAll { $0.asciiLowercased == Self.timerTag || $0.asciiLowercased == Self.reliableTag }
-        }
+        if !missing.isEmpty { missing.removeAll { Self.understood.contains($0.asciiLowercased) } }
         if missing.isEmpty { missing = request.proxyRequire }
         guard !missing.isEmpty else { return true }
         counters.increment(.unsupportedExtension)
@@ -153,7 +169,8 @@ extension UserAgent {
         response.add(.allow, Self.allowedMethods)
         response.add(.accept, Self.acceptedBodies)
         response.add(.acceptEncoding, "identity")
-        response.add(.supported, Self.timerTag)
+        response.add(.supported, Self.understood.joined(separator: ", "))
+        response.add(.allowEvents, Self.referPackage)
         stack.respond(transaction, response, now: now)
     }
 

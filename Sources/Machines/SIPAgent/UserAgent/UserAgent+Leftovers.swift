@@ -12,7 +12,8 @@ extension UserAgent {
     package var leftovers: [String] {
         [
             (sessionCount, "sessions"), (dialogCount, "dialogs"), (timerCount, "agent timers"), (requestCount, "requests"),
-            (residueCount, "kept INVITEs"), (unansweredCount, "counted INVITEs"), (stack.transactionCount, "transactions"),
+            (residueCount, "kept INVITEs"), (unansweredCount, "counted INVITEs"), (referralCount, "referrals"),
+            (stack.transactionCount, "transactions"),
             (stack.pendingTimerCount, "transaction timers"),
         ].filter { $0.0 != 0 }.map { "\($0.0) \($0.1)" }
     }

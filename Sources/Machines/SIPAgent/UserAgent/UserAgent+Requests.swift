@@ -137,6 +137,8 @@ extension UserAgent {
             if let session { handleInfoOutcome(outcome, session, now: now) }
         case .update:
             if let session { handleUpdateOutcome(outcome, request, session, now: now) }
+        case .refer(let id): handleReferOutcome(outcome, request, id, now: now)
+        case .notify(let id): handleNotifyOutcome(outcome, id, now: now)
         case .bye, .abandonFork, .prack: break
         }
         if let session { removeIfFinished(session) }
@@ -145,7 +147,7 @@ extension UserAgent {
     func session(of purpose: RequestPurpose) -> InviteSession? {
         switch purpose {
         case .invite(let id), .reinvite(let id), .bye(let id), .info(let id), .prack(let id, _), .update(let id, _): sessions[id]
-        case .register, .abandonFork: nil
+        case .register, .refer, .notify, .abandonFork: nil
         }
     }
 

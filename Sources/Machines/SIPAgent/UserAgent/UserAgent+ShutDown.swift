@@ -8,6 +8,7 @@ extension UserAgent {
     public func shutDown(now: MonotonicTime) {
         guard life == .running else { return }
         life = .stopping
+        endReferrals(now: now)
         for id in sessions.keys.sorted() {
             if let session = sessions[id], session.phase != .over {
                 hangUp(session, cause: Causes.shutDown, refusal: 480, now: now)
@@ -40,6 +41,7 @@ extension UserAgent {
             timers.cancel(.registrationLimit(id))
             timers.cancel(.keepAlive(id))
         }
+        dropReferrals()
         sessions = [:]
         dialogs = [:]
         for transaction in requests.keys.sorted() { timers.cancel(.patience(transaction)) }
@@ -63,6 +65,7 @@ extension UserAgent {
             if let session = sessions[id] { reinviteIfWanted(session, now: now) }
         case .session(let id): sessionTimerDue(id, now: now)
         case .ringLimit(let id): ringLimitReached(id, now: now)
+        case .referral(let id): referralDue(id, now: now)
         case .registration(let id): registrationDue(id, now: now)
         case .registrationLimit(let id): registrationLimitReached(id, now: now)
         case .keepAlive(let id): keepAliveDue(id, now: now)

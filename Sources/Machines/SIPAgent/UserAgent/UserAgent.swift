@@ -50,6 +50,7 @@ public final class UserAgent {
     var directCallWarnings = WarningPace(.seconds(60))
     /// Sessions that are not over for the user.
     var activeCalls = 0
+    var referrals = Referrals()
     var timers = AgentTimers()
     var events: [UserAgentEvent] = []
     var nextEventIndex = 0
@@ -151,6 +152,8 @@ public final class UserAgent {
     package var requestCount: Int { requests.count + locating.count + connecting.count + races.count }
     /// Everything kept for late copies: ends with the transactions.
     package var residueCount: Int { acceptedInvites.count + serverInvites.count }
+    /// Referrals that are not over, both directions.
+    package var referralCount: Int { referrals.count }
     /// Counted unanswered INVITEs of unknown sources.
     package var unansweredCount: Int { unansweredBySource.values.reduce(0, +) }
     /// The counters of the transport and transaction layers.

@@ -14,6 +14,18 @@ public struct UserAgentConfiguration: Sendable {
     public var user: String
     /// What is done with an INVITE that fits no account.
     public var directCalls: DirectCalls
+    /// What is done with a REFER that fits no account.
+    public var transfers: TransferPolicy
+    /// What is done with an INVITE that replaces a call of no account.
+    public var replacements: ReplacementPolicy
+    /// Referrals at once, both directions; one more that comes in is answered 503 with Retry-After.
+    public var maximumReferrals: Int
+    /// Referrals of one call, each direction.
+    public var maximumReferralsPerCall: Int
+    /// NOTIFYs of one referral, each direction; more of the peer's end it, more of ours are left out but for the last.
+    public var maximumReferralNotifications: Int
+    /// How long a referral may take: longer than a call may ring.
+    public var referralLimit: Interval
     /// Calls at once, both directions; one more that comes in is answered 486. 1...1 000 000.
     public var maximumCalls: Int
     /// Incoming INVITEs of one unknown address that are not yet established; one more is answered 503 with Retry-After.
@@ -62,6 +74,12 @@ public struct UserAgentConfiguration: Sendable {
         location = LocationConfiguration()
         user = "handset"
         directCalls = .accept
+        transfers = .refuse
+        replacements = .accept
+        maximumReferrals = 100
+        maximumReferralsPerCall = 4
+        maximumReferralNotifications = 40
+        referralLimit = .seconds(200)
         maximumCalls = 1000
         maximumUnansweredPerSource = 50
         ringLimit = .seconds(180)

@@ -45,6 +45,8 @@ public struct IncomingInvite: Sendable {
     public var source: MessageSource
     /// It came from the account's own server: what that asserts of the caller may be believed.
     public var isFromServer = false
+    /// The session whose place this call takes (RFC 3891): `accept` ends that one.
+    public var replaces: SessionID?
 
     /// Who calls, from the From header field.
     public var remote: NameAddress { message.from }
@@ -100,6 +102,8 @@ public enum UserAgentEvent: Sendable {
     case info(SessionID, contentType: String, body: [UInt8])
     /// The final answer to `sendInfo`; 408 where none came. `accepted`: the media types that a 415 named.
     case infoAnswered(SessionID, status: Int, accepted: [MediaType])
+    /// News of a transfer: a REFER of ours, or of somebody else.
+    case referral(ReferralID, ReferralEvent)
     /// The session is over for the user; comes once for each session.
     case ended(SessionID, SessionEnd)
     case warning(Cause)

@@ -49,7 +49,7 @@ var targets: [Target] = [
 targets += [
     target(
         "Machines", "SIPAgent", ["SIP", "STUN", "Crypto", "Essentials"],
-        folders: ["Transport", "Transactions", "Authentication", "Location", "Dialogs", "Outbound", "Registration", "Invite", "UserAgent"]),
+        folders: ["Transport", "Transactions", "Authentication", "Location", "Dialogs", "Outbound", "Registration", "Invite", "Transfer", "UserAgent"]),
     target("Machines", "WebSocket", ["Crypto", "Essentials"]),
     target("Machines", "Media", ["RTP", "Essentials"]),
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
@@ -135,6 +135,7 @@ targets += [
     tests("HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests("ScenarioTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests(
         "HandsetTests",
         [

@@ -9,6 +9,10 @@ import Testing
         ("{\"command\":\"unmute\"}", .unmute), ("{\"command\":\"dtmf\",\"digits\":\"4,a#\"}", .dtmf("4,A#")),
         ("{\"command\":\"transfer\",\"to\":\"sip:x@y\"}", .transfer(to: "sip:x@y")),
         ("{\"command\":\"attended\",\"with\":\"2\"}", .attended(with: "2")),
+        ("{\"command\":\"refer\",\"peer\":\"100\",\"to\":\"200\"}", .refer(peer: "100", to: "200")),
+        ("{\"command\":\"accept-transfer\"}", .acceptTransfer), ("{\"command\":\"reject-transfer\"}", .rejectTransfer(status: 603)),
+        ("{\"command\":\"conference\"}", .conference([])), ("{\"command\":\"conference\",\"calls\":[\"1\",2]}", .conference(["1", "2"])),
+        ("{\"command\":\"part\"}", .part),
         ("{\"command\":\"answer\"}", .answer), ("{\"command\":\"answer\",\"others\":\"hold\"}", .answerHolding),
         ("{\"command\":\"answer\",\"others\":\"end\"}", .answerEnding), ("{\"command\":\"swap\"}", .swap),
         ("{\"command\":\"reject\"}", .reject(status: 486)),
@@ -29,6 +33,7 @@ import Testing
         "{\"command\":\"dtmf\",\"digits\":\"\"}",
         "{\"command\":\"dtmf\",\"digits\":\"z\"}", "{\"command\":\"transfer\"}", "{\"command\":\"attended\",\"with\":2}",
         "{\"command\":\"answer\",\"others\":\"kill\"}",
+        "{\"command\":\"conference\",\"calls\":[\"1\"]}", "{\"command\":\"refer\",\"peer\":\"1\"}",
         "{\"command\":\"reject\",\"status\":200}", "{\"command\":\"reject\",\"status\":486.5}",
     ])
     func whatIsWrongIsSaid(line: String) {

@@ -47,7 +47,12 @@ import Testing
                 target: "sip:+15551234@gateway.example.net",
                 cause: Cause("call.unavailable", "The called person is not available at the moment."))),
         .notice(reference, .autoAnswer(field: "Answer-Mode", delay: 0, isAllowed: true)), .notice(reference, .identity(identity)),
-        .transfer(reference, state: "done", target: "sip:1003@example.net", status: 200),
+        .transfer(
+            reference,
+            .init(
+                direction: "outgoing", state: "failed", status: 486, reason: "The transfer failed: the new call was not answered.",
+                target: "sip:1003@example.net", by: "sip:1001@example.net", with: "2", cause: "transfer.failed")),
+        .conference(members: ["1", "2"]),
         .statistics(reference, StreamStatistics()),
         .warning(code: "media.file.failed", text: "hello.wav: No such file or directory", call: reference),
         .ended(
@@ -112,7 +117,7 @@ import Testing
 
     @Test func everyControlLineOfTheDocumentIsUnderstood() throws {
         let lines = try Self.lines(of: "control")
-        #expect(lines.count == 17)
+        #expect(lines.count == 22)
         for line in lines { _ = try ControlCommand(parsing: line) }
         #expect(throws: ControlCommand.Failure(command: "dtmf", text: "dtmf needs \"digits\"")) {
             try ControlCommand(parsing: "{\"command\":\"dtmf\"}")

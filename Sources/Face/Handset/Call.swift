@@ -15,6 +15,8 @@ public enum CallEvent: Sendable {
     case digitSent(Character, DigitMethod, milliseconds: Int)
     case digitFailed(Cause)
     case notice(CallNotice)
+    /// News of a transfer; `Phone.call(_:)` gives its other call.
+    case transfer(TransferEvent)
     case statistics(StreamStatistics, isFinal: Bool)
     case warning(Cause)
     /// The last event of a call but its final statistics.

@@ -62,6 +62,9 @@ extension Phone {
 
     public func state(of call: CallID) -> CallState { core.state(of: call) }
 
+    /// Who is at the other side; nil for a call that is over.
+    public func remote(of call: CallID) -> URI? { core.remote(of: call) }
+
     public func port(of call: CallID) throws(PhoneError) -> PortID { try core.port(of: call) }
 
     /// Calls that are not over.

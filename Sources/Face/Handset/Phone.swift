@@ -204,11 +204,7 @@ public actor Phone {
 
     private func deliver(_ event: PhoneEvent) {
         let now = loop.now
-        if case .incomingCall(let id, let shown) = event, incoming.isWanted, let port = try? core.port(of: id) {
-            let call = Call(id: id, direction: .incoming, port: port, incoming: shown, phone: self)
-            calls[id] = call
-            incoming.send(call)
-        }
+        keep(event)
         log(event, now: now)
         handler?(self, event, now)
         if case .ended(let id, _) = event { closeCompanions(of: id) }
@@ -216,6 +212,25 @@ public actor Phone {
         route(event)
         if case .stopped = event { close() }
     }
+
+    /// Makes the objects of calls that the application did not place: incoming ones, and those of transfers. A call that
+    /// takes the place of another is answered by the phone itself, so it is not offered.
+    private func keep(_ event: PhoneEvent) {
+        switch event {
+        case .incomingCall(let id, let shown):
+            guard incoming.isWanted || shown.replaces != nil, let port = try? core.port(of: id) else { return }
+            let call = Call(id: id, direction: .incoming, port: port, incoming: shown, phone: self)
+            calls[id] = call
+            if shown.replaces == nil { incoming.send(call) }
+        case .callState(let id, .calling, _, _):
+            guard calls[id] == nil, let port = try? core.port(of: id) else { return }
+            calls[id] = Call(id: id, direction: .outgoing, port: port, incoming: nil, phone: self)
+        default: break
+        }
+    }
+
+    /// The object of a call that is not over: of one that a transfer made, for example.
+    public func call(_ id: CallID) -> Call? { calls[id] }
 
     /// Hands the event to the objects that it concerns.
     private func route(_ event: PhoneEvent) {
@@ -232,12 +247,16 @@ public actor Phone {
             calls[id]?.channel.send(.digitSent(digit, method, milliseconds: milliseconds))
         case .digitFailed(let id, let cause): calls[id]?.channel.send(.digitFailed(cause))
         case .notice(let id, let notice): calls[id]?.channel.send(.notice(notice))
+        case .transfer(let id, let transfer):
+            if let id { calls[id]?.channel.send(.transfer(transfer)) }
+            // A call whose place is taken hears of the one that takes it.
+            if transfer.role == .target, let old = transfer.otherCall { calls[old]?.channel.send(.transfer(transfer)) }
         case .statistics(let id, let statistics, let isFinal):
             calls[id]?.channel.send(.statistics(statistics, isFinal: isFinal))
             if isFinal { calls.removeValue(forKey: id)?.channel.finish() }
         case .ended(let id, let end): calls[id]?.channel.send(.ended(end))
         case .warning(let id, let cause): if let id { calls[id]?.channel.send(.warning(cause)) }
-        case .incomingCall, .listening, .mediaSource, .port, .stopped: break
+        case .incomingCall, .conference, .listening, .mediaSource, .port, .stopped: break
         }
     }
 
@@ -252,6 +271,10 @@ public actor Phone {
             settings.log.write(.info, "registration", [("account", "\(id.rawValue)"), ("state", state.name)], at: now)
         case .callState(let id, let state, let status, _):
             settings.log.write(.debug, "call state", [("call", "\(id)"), ("state", state.rawValue), ("status", "\(status)")], at: now)
+        case .transfer(let id, let transfer):
+            settings.log.write(
+                .info, "transfer",
+                [("role", transfer.role.rawValue), ("state", transfer.state.rawValue)] + (id.map { [("call", "\($0)")] } ?? []), at: now)
         default: break
         }
     }

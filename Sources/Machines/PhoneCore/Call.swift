@@ -93,6 +93,8 @@ final class Call {
     /// Whether a packet of the peer ever came, and whether the application knows that none did.
     var hasHeard = false
     var isToldOfNothing = false
+    /// The call whose place this one takes (RFC 3891).
+    var replaces: CallID?
     /// Since when no packet has come, as the media engine tells; nil: packets come.
     var silentSince: MonotonicTime?
     /// Since when the peer should be sending: answered, and held by nobody. nil: it need not.

@@ -41,6 +41,23 @@ enum PhoneCauses {
             evidence: evidence(error))
     }
 
+    // MARK: Transfers
+
+    static let transferred = Cause("call.transferred", "The call was transferred.")
+    static let transferCallEnded = Cause("transfer.call-ended", "The call ended before it could be transferred.")
+    static let transferUndecided = Cause(
+        "transfer.undecided", "Nobody decided in time whether the transfer may go on, so it was refused.", status: 603)
+
+    static func transferDeclined(_ status: Int) -> Cause {
+        Cause("transfer.declined", "The transfer was refused here.", status: min(max(status, 300), 699))
+    }
+
+    static func transferNotSent(_ error: AgentError) -> Cause {
+        Cause(
+            "transfer.not-sent", "The transfer could not be asked for: \(error.reason).",
+            evidence: [.init("error", error.code.rawValue)])
+    }
+
     // MARK: Changes
 
     static func unusableChange(_ error: SDPError) -> Cause {

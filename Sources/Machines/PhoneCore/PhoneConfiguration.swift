@@ -2,6 +2,7 @@
 
 import Essentials
 import SDP
+import SIP
 import SIPAgent
 
 /// How a phone behaves, apart from its accounts.
@@ -22,6 +23,12 @@ public struct PhoneConfiguration: Sendable {
     public var refusesSecondCall = false
     /// Whether a call is answered because its caller asks for that (RFC 5373). Default never.
     public var autoAnswer = AutoAnswer.off
+    /// How long a transfer that is to be decided by the user waits (`TransferPolicy.ask`). Default 30 s.
+    public var transferDecisionLimit: Interval = .seconds(30)
+    /// How long the old call stays after a successful transfer if the other side does not end it. Default 10 s.
+    public var transferLinger: Interval = .seconds(10)
+    /// The most calls in one conference. Default 16.
+    public var maximumConferenceMembers = 16
 
     public init(
         agent: UserAgentConfiguration = UserAgentConfiguration(), audio: AudioCapabilities = .standard, maximumCalls: Int = 1000,
@@ -46,6 +53,15 @@ public struct CallOptions: Sendable {
     /// The number to call through the account's gateway (`PSTNGateway`) where the dialled address is none; nil: the dialled
     /// number.
     public var gatewayNumber: String?
+    /// The call of the called person that this one is to replace (RFC 3891): pick-up, or an attended transfer.
+    public var replaces: Replaces?
+    /// Who asked for the call (RFC 3892).
+    public var referredBy: NameAddress?
+
+    /// The Replaces and Referred-By fields of the INVITE.
+    var transferHeaders: [(HeaderName, String)] {
+        (replaces.map { [(.replaces, $0.description)] } ?? []) + (referredBy.map { [(.referredBy, "<\($0.uri)>")] } ?? [])
+    }
 
     /// A header field as the application names it.
     public struct Header: Sendable, Hashable {

@@ -85,6 +85,7 @@ extension PhoneCore {
             return
         }
         finish(id, cause ?? PhoneCauses.hungUp)
+        drainAgent(now: now)
     }
 
     /// Stops or lets through what the bridge gives to the call; the peer hears nothing while muted.
@@ -103,6 +104,9 @@ extension PhoneCore {
 
     /// The bridge port of a call, for joining it to devices, files and other calls.
     public func port(of id: CallID) throws(PhoneError) -> PortID { try require(id).port }
+
+    /// Who is at the other side: the one who was called, or who calls; nil for a call that is over.
+    public func remote(of id: CallID) -> URI? { calls[id]?.remote?.uri }
 
     /// The state of a call; `.disconnected` for one that is over or never was.
     public func state(of id: CallID) -> CallState {
@@ -153,6 +157,7 @@ extension PhoneCore {
         autoAnswers.disarm(id)
         tellWaitingTones(call)
         if call.early.told != .off { emit(.notice(id, .ringback(.off))) }
+        leaveConference(id)
         callOfPort[call.port] = nil
         if call.hasStream {
             closingPorts[call.port] = ClosingPort(call: id, isAnnounced: call.isAnnounced)
@@ -164,5 +169,7 @@ extension PhoneCore {
         emit(.ended(id, end))
         // Whoever waits for the last statistics gets some.
         if !call.hasStream { emit(.statistics(id, StreamStatistics(), isFinal: true)) }
+        transferorCallEnded(id)
+        transfereeCallEnded(id, end.cause)
     }
 }

@@ -18,6 +18,8 @@ extension PhoneCore {
     private func setHold(_ id: CallID, _ holds: Bool, now: MonotonicTime) throws(PhoneError) {
         let call = try require(id)
         guard case .established = call.phase else { throw PhoneError(.wrongState, "Only an answered call can be held or resumed.") }
+        // What the user wants is not taken back when a transfer fails.
+        if holds { transfers.outgoing(of: id)?.holds = false }
         guard call.wantsHold != holds else { return }
         call.wantsHold = holds
         // Taken back before the peer agreed, a hold leaves the sound on at once.
@@ -29,6 +31,7 @@ extension PhoneCore {
 
     /// Sends a re-INVITE if what the user wants differs from what is agreed, and no other change is under way.
     func reconcileHold(_ id: CallID, now: MonotonicTime) {
+        if !transfers.outgoing.isEmpty { continueTransfer(of: id, now: now) }
         guard let call = calls[id], let session = call.session, let local = call.local else { return }
         guard case .established = call.phase, case .none = call.change, call.wantsHold != call.isHeldLocally else { return }
         offerChange(call, session, local, now: now)
@@ -62,6 +65,7 @@ extension PhoneCore {
             if call.hasMedia { configureStream(call) }
             reviewSilence(id, now: now)
             emit(.holdFailed(id, PhoneCauses.unusableChange(error)))
+            continueTransfer(of: id, now: now)
             return
         }
         configureStream(call)
@@ -86,6 +90,7 @@ extension PhoneCore {
         if call.hasMedia { configureStream(call) }
         reviewSilence(id, now: now)
         emit(.holdFailed(id, cause))
+        continueTransfer(of: id, now: now)
     }
 
     /// The wait after a refused re-INVITE is over.

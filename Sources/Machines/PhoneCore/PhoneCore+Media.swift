@@ -61,9 +61,9 @@ extension PhoneCore {
         _ id: CallID, _ account: AccountID?, _ target: URI, _ offer: [UInt8]?, _ options: CallOptions, now: MonotonicTime
     ) {
         do throws(AgentError) {
-            let headers = options.headers.compactMap { header in HeaderName(header.name).map { ($0, header.value) } }
+            let own = options.headers.compactMap { header in HeaderName(header.name).map { ($0, header.value) } }
             let session = try agent.invite(
-                from: account, to: target, offer: offer, headers: headers, isAnonymous: options.isAnonymous, now: now)
+                from: account, to: target, offer: offer, headers: own + options.transferHeaders, isAnonymous: options.isAnonymous, now: now)
             calls[id]?.session = session
             callOfSession[session] = id
         } catch {
@@ -88,6 +88,13 @@ extension PhoneCore {
         }
         call.phase = .ringing(answer: answer)
         call.isAnnounced = true
+        let from = call.remote ?? invite.remote
+        var shown = IncomingCall(
+            account: invite.account, displayName: from.displayName, remote: from.uri, invite: invite.message)
+        if let old = call.replaces {
+            shown.replaces = old
+            return takePlace(call, of: old, shown, now: now)
+        }
         call.lastStatus = 180
         call.lastReason = "Ringing"
         // The user's automatic answer may come before 180; the order of the protocol is kept.
@@ -102,9 +109,6 @@ extension PhoneCore {
             prepareToReceive(call)
         }
         agent.ring(session, body: earlyOffer, headers: headers, now: now)
-        let from = call.remote ?? invite.remote
-        var shown = IncomingCall(
-            account: invite.account, displayName: from.displayName, remote: from.uri, invite: invite.message)
         shown.isWaiting = isWaiting
         let account = invite.account.flatMap { accounts[$0]?.calls.trustsServer } ?? false
         let identity = CallerIdentity(invite.message, believesServer: account && invite.isFromServer)

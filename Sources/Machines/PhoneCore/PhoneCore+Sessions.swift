@@ -11,7 +11,8 @@ import SIPAgent
 extension PhoneCore {
     /// An INVITE for us. It rings when its media can be answered: RTP sockets first, then 180.
     func incoming(_ session: SessionID, _ invite: IncomingInvite, now: MonotonicTime) {
-        guard calls.count < configuration.maximumCalls, !isStopping else {
+        let replaced = invite.replaces.flatMap { callOfSession[$0] }
+        guard calls.count < configuration.maximumCalls || replaced != nil, !isStopping else {
             agent.reject(session, status: 486, reason: nil, now: now)
             emit(.warning(nil, PhoneCauses.limit(calls.count)))
             return
@@ -22,7 +23,7 @@ extension PhoneCore {
             emit(.warning(nil, PhoneCauses.noAutoAnswer(wish.request.field)))
             return
         }
-        guard !isBusy(invite.account) else {
+        guard replaced != nil || !isBusy(invite.account) else {
             agent.reject(session, status: 486, reason: nil, now: now)
             emit(.warning(nil, PhoneCauses.busyLine(calls.count)))
             return
@@ -43,6 +44,7 @@ extension PhoneCore {
         let call = makeCall(
             account: invite.account, direction: .incoming, phase: .openingIncoming(invite: invite, offer: offer))
         call.session = session
+        call.replaces = replaced
         call.remote = invite.remote
         call.peerAllows = invite.message.allow
         calls[call.id] = call
@@ -59,6 +61,7 @@ extension PhoneCore {
         noteProgress(call, message)
         noteIdentity(call, message)
         emit(.callState(id, .early, status: message.statusCode, reason: message.reasonPhrase))
+        reportTransfer(by: id, message.statusCode, message.reasonPhrase, now: now)
     }
 
     /// The description in a provisional answer: the first one of an early dialog counts, the dialog heard last is played.
@@ -118,6 +121,7 @@ extension PhoneCore {
         configureStream(call)
         emit(.callState(id, .connecting, status: message.statusCode, reason: message.reasonPhrase))
         emit(.callState(id, .confirmed, status: message.statusCode, reason: message.reasonPhrase))
+        reportTransfer(by: id, message.statusCode, message.reasonPhrase, now: now)
         noteHolds(id)
         reviewSilence(id, now: now)
         reconcileHold(id, now: now)

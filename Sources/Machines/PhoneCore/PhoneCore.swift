@@ -36,6 +36,8 @@ public final class PhoneCore {
     /// Calls that answer themselves after a while.
     var autoAnswers = CallDeadlines()
     var accounts: [AccountID: AccountConfiguration] = [:]
+    var transfers = Transfers()
+    var conferences = Conferences()
     var isStopping = false
     /// The agent has stopped; when the phone stops at the latest, last statistics or not.
     private var stopLimit: MonotonicTime?
@@ -73,6 +75,7 @@ public final class PhoneCore {
         agent.advance(to: now)
         drainAgent(now: now)
         while let call = silences.popDue(at: now) { endVanished(call, now: now) }
+        while let transfer = transfers.popDue(at: now) { transferDue(transfer, now: now) }
         while let call = pauses.popDue(at: now) { sendNextInfoDigit(call, now: now) }
         while let call = tones.popDue(at: now) { tonesDue(call, now: now) }
         while let call = autoAnswers.popDue(at: now) { answerDue(call, now: now) }
@@ -83,7 +86,7 @@ public final class PhoneCore {
     /// When `advance(to:)` must be called next; nil while nothing waits.
     public var nextDeadline: MonotonicTime? {
         var earliest = agent.nextDeadline
-        for deadline in [silences.next, pauses.next, tones.next, autoAnswers.next, stopLimit] {
+        for deadline in [silences.next, pauses.next, tones.next, autoAnswers.next, transfers.nextDeadline, stopLimit] {
             if let deadline { earliest = min(earliest ?? deadline, deadline) }
         }
         return earliest
@@ -163,7 +166,7 @@ public final class PhoneCore {
     /// Whether nothing is left over from calls: used by simulations after each run.
     package var isQuiet: Bool {
         calls.isEmpty && closingPorts.isEmpty && silences.next == nil && pauses.next == nil && tones.next == nil
-            && autoAnswers.next == nil && callOfSession.isEmpty && callOfPort.isEmpty
+            && autoAnswers.next == nil && callOfSession.isEmpty && callOfPort.isEmpty && transfers.isEmpty && conferences.isEmpty
     }
 
     // MARK: Inner
@@ -188,6 +191,14 @@ public final class PhoneCore {
     }
 
     func drainAgent(now: MonotonicTime) {
+        takeEffects(now: now)
+        while !transfers.reports.isEmpty {
+            sendTransferReports(now: now)
+            takeEffects(now: now)
+        }
+    }
+
+    private func takeEffects(now: MonotonicTime) {
         while let effect = agent.nextEffect() {
             switch effect {
             case .transport(let transport): effects.push(.transport(transport))
@@ -216,6 +227,7 @@ public final class PhoneCore {
         case .earlyAnswer(let session, let message): earlyAnswer(session, message, now: now)
         case .info(let session, let contentType, let body): info(session, contentType, body, now: now)
         case .infoAnswered(let session, let status, let accepted): infoAnswered(session, status, accepted, now: now)
+        case .referral(let referral, let event): self.referral(referral, event, now: now)
         case .ended(let session, let end): sessionEnded(session, end, now: now)
         case .warning(let cause): emit(.warning(nil, cause))
         case .stopped: agentStopped(now: now)

@@ -54,6 +54,8 @@ public struct IncomingCall: Sendable {
     public var identity: CallerIdentity?
     /// Whether another call is up: this one waits.
     public var isWaiting = false
+    /// The call whose place this one takes (RFC 3891): it is answered by the phone itself.
+    public var replaces: CallID?
 }
 
 /// The media of a call as negotiated.
@@ -103,6 +105,10 @@ public enum PhoneEvent: Sendable {
     case notice(CallID, CallNotice)
     /// The peer's packets come from here from now on.
     case mediaSource(CallID, SocketAddress)
+    /// News of a transfer, with the call that is transferred; nil: none, or it is over.
+    case transfer(CallID?, TransferEvent)
+    /// The members of a conference in the order of their coming; empty: it is over.
+    case conference(ConferenceID, [CallID])
     case statistics(CallID, StreamStatistics, isFinal: Bool)
     case ended(CallID, CallEnd)
     /// An event of a port that the application opened itself: a player, a recorder.

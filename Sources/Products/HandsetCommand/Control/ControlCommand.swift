@@ -12,6 +12,15 @@ package struct ControlCommand: Sendable, Equatable {
         case transfer(to: String)
         /// Transfer to the other side of another call.
         case attended(with: String)
+        /// Ask a phone with which there is no call to call somebody.
+        case refer(peer: String, to: String)
+        /// Follow a transfer that the other side asks for.
+        case acceptTransfer
+        case rejectTransfer(status: Int)
+        /// Join these calls, or all.
+        case conference([String])
+        /// Take the call out of its conference.
+        case part
         case answer
         /// Answer, and hold or end the other calls first.
         case answerHolding
@@ -68,6 +77,32 @@ package struct ControlCommand: Sendable, Equatable {
         self.init(action, name: name, call: call)
     }
 
+    private static func status(_ object: JSONValue, else usual: Double, _ name: String) throws(Failure) -> Int {
+        let status = object["status"]?.number ?? usual
+        guard status == status.rounded(), (300...699).contains(status) else {
+            throw Failure(command: name, text: "\"status\" is 300 to 699")
+        }
+        return Int(status)
+    }
+
+    private static func calls(_ object: JSONValue, _ name: String) throws(Failure) -> [String] {
+        guard let given = object["calls"] else { return [] }
+        guard case .array(let values) = given, values.count >= 2 else {
+            throw Failure(command: name, text: "\"calls\" is a list of two calls or more")
+        }
+        var calls: [String] = []
+        for value in values {
+            if case .integer(let number) = value {
+                calls.append("\(number)")
+            } else if let text = value.text {
+                calls.append(text)
+            } else {
+                throw Failure(command: name, text: "\"calls\" is a list of calls")
+            }
+        }
+        return calls
+    }
+
     private static func action(_ name: String, _ object: JSONValue) throws(Failure) -> Action {
         func needed(_ member: String) throws(Failure) -> String {
             guard let text = object[member]?.text, !text.isEmpty else { throw Failure(command: name, text: "\(name) needs \"\(member)\"") }
@@ -86,6 +121,11 @@ package struct ControlCommand: Sendable, Equatable {
             return .dtmf(digits.uppercased())
         case "transfer": return .transfer(to: try needed("to"))
         case "attended": return .attended(with: try needed("with"))
+        case "refer": return .refer(peer: try needed("peer"), to: try needed("to"))
+        case "accept-transfer": return .acceptTransfer
+        case "reject-transfer": return .rejectTransfer(status: try status(object, else: 603, name))
+        case "conference": return .conference(try calls(object, name))
+        case "part": return .part
         case "answer":
             switch object["others"] {
             case nil: return .answer
@@ -94,12 +134,7 @@ package struct ControlCommand: Sendable, Equatable {
             default: throw Failure(command: name, text: "\"others\" is hold or end")
             }
         case "swap": return .swap
-        case "reject":
-            let status = object["status"]?.number ?? 486
-            guard status == status.rounded(), (300...699).contains(status) else {
-                throw Failure(command: name, text: "\"status\" is 300 to 699")
-            }
-            return .reject(status: Int(status))
+        case "reject": return .reject(status: try status(object, else: 486, name))
         case "hangup": return .hangUp
         case "statistics": return .statistics
         case "wake": return .wake

@@ -95,6 +95,11 @@ package enum OptionTable {
         OptionSpec("--program", "CMD", .text, "A program that hears and speaks.", later: "programs come with a later version."),
     ]
 
+    /// Of `call`, `answer` and `phone`.
+    package static let transfers = OptionSpec(
+        "--transfers", "accept|ask|refuse", .choice(["accept", "ask", "refuse"]),
+        "Whether the other side may transfer this phone to another number (default refuse; ask: by --control).")
+
     private static let duration = OptionSpec("--duration", "S", .seconds, "Hang up this long after the call was established.")
 
     package static let demo = [

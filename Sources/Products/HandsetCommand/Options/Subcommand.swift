@@ -53,17 +53,18 @@ package enum Subcommand: String, CaseIterable, Sendable {
             case .register: [("Options", OptionTable.register + OptionTable.control), ("Account", OptionTable.account)]
             case .call:
                 [
-                    ("Options", OptionTable.call + OptionTable.placing + OptionTable.control), ("Account", OptionTable.account),
+                    ("Options", OptionTable.call + OptionTable.placing + [OptionTable.transfers] + OptionTable.control),
+                    ("Account", OptionTable.account),
                     ("Calls", OptionTable.calls), ("Media", OptionTable.media),
                 ]
             case .answer:
                 [
-                    ("Options", OptionTable.answer + OptionTable.control), ("Account", OptionTable.account),
+                    ("Options", OptionTable.answer + [OptionTable.transfers] + OptionTable.control), ("Account", OptionTable.account),
                     ("Calls", OptionTable.calls), ("Media", OptionTable.media),
                 ]
             case .phone:
                 [
-                    ("Options", OptionTable.placing + OptionTable.control), ("Account", OptionTable.account),
+                    ("Options", OptionTable.placing + [OptionTable.transfers] + OptionTable.control), ("Account", OptionTable.account),
                     ("Calls", OptionTable.calls), ("Media", OptionTable.media),
                 ]
             case .parse: []

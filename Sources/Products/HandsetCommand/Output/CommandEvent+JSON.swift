@@ -17,6 +17,7 @@ extension CommandEvent {
         case .hold: "hold"
         case .notice(_, let notice): notice.name
         case .transfer: "transfer"
+        case .conference: "conference"
         case .statistics: "statistics"
         case .warning: "warning"
         case .ended: "ended"
@@ -60,8 +61,12 @@ extension CommandEvent {
                 ("ms", .integer(Int64(it.milliseconds))))
         case .hold(let reference, let side, let state): reference.object(("by", .string(side)), ("state", .string(state)))
         case .notice(let reference, let notice): reference.object(notice.members)
-        case .transfer(let reference, let state, let target, let status):
-            reference.object(("state", .string(state)), ("target", .text(target)), ("status", .count(status)))
+        case .transfer(let reference, let it):
+            (reference ?? .none).object(
+                ("direction", .string(it.direction)), ("state", .string(it.state)), ("status", .count(it.status)),
+                ("reason", .text(it.reason)), ("target", .text(it.target)), ("by", .text(it.by)), ("with", .text(it.with)),
+                ("cause", .text(it.cause)))
+        case .conference(let members): .object(("members", .array(members.map { .string($0) })))
         case .statistics(let reference, let it): reference.object(Self.statisticsMembers(it))
         case .warning(let code, let text, let reference):
             (reference ?? .none).object(("code", .string(code)), ("text", .string(text)))

@@ -23,8 +23,9 @@ extension CommandEvent {
         case .dtmf(let reference, let it): "\(reference) digit \(it.digit) \(it.direction) (\(it.method), \(it.milliseconds) ms)"
         case .hold(let reference, let side, let state): "\(reference) \(state) by \(side == "local" ? "us" : "the other side")"
         case .notice(let reference, let notice): "\(reference) \(notice.text)"
-        case .transfer(let reference, let state, let target, let status):
-            "\(reference) transfer \(state)" + (target.map { " to \($0)" } ?? "") + Self.bracket(status, nil)
+        case .transfer(let reference, let it): (reference.map { "\($0) " } ?? "") + Self.text(of: it)
+        case .conference(let members):
+            members.isEmpty ? "the conference is over" : "conference of calls " + members.joined(separator: ", ")
         case .statistics(let reference, let it):
             "\(reference) sent \(it.packetsSent), received \(it.packetsReceived), lost \(it.packetsLost), "
                 + "jitter \(JSONValue.hundredths(it.jitterMilliseconds)) ms, score \(JSONValue.hundredths(it.score))"
@@ -38,6 +39,13 @@ extension CommandEvent {
             "\(user) \(state == "added" ? "is at" : "is no longer at") \(contact)" + (expires.map { ", for \($0) s" } ?? "")
         case .step(_, let text): text
         }
+    }
+
+    private static func text(of it: Transfer) -> String {
+        if it.direction == "replaced" { return "takes the place of call \(it.with ?? "?")" }
+        let with = it.with.map { it.direction == "outgoing" ? ", joined with call \($0)" : ", by call \($0)" } ?? ""
+        return "transfer \(it.state)" + (it.target.map { " to \($0)" } ?? "") + with + (it.by.map { ", asked for by \($0)" } ?? "")
+            + bracket(it.status, it.reason)
     }
 
     private func prefix(_ phone: String?) -> String { phone.map { $0 + ": " } ?? "" }

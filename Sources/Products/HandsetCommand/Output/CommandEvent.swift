@@ -17,7 +17,10 @@ package enum CommandEvent: Sendable {
     /// Who holds (`local` or `remote`), and whether it is `held` or `resumed`.
     case hold(CallReference, by: String, state: String)
     case notice(CallReference, Notice)
-    case transfer(CallReference, state: String, target: String?, status: Int?)
+    /// With the call that is transferred; nil: none, or it is over.
+    case transfer(CallReference?, Transfer)
+    /// Who is in a conference; empty: it is over.
+    case conference(members: [String])
     case statistics(CallReference, StreamStatistics)
     case warning(code: String, text: String, call: CallReference?)
     case ended(CallReference, Cause, duration: Interval?)
@@ -98,6 +101,36 @@ package enum CommandEvent: Sendable {
             self.local = local
             self.remote = remote
             self.secured = secured
+        }
+    }
+
+    package struct Transfer: Sendable {
+        /// `outgoing` (we transfer the other side), `incoming` (they transfer us) or `replaced` (another call takes the place of
+        /// one of ours).
+        package var direction: String
+        /// `requested`, `trying`, `progress`, `succeeded`, `failed` or `undone`.
+        package var state: String
+        package var status: Int?
+        package var reason: String?
+        package var target: String?
+        /// Who asked for it.
+        package var by: String?
+        /// The other call.
+        package var with: String?
+        /// Why it failed.
+        package var cause: String?
+        package init(
+            direction: String, state: String, status: Int? = nil, reason: String? = nil, target: String? = nil, by: String? = nil,
+            with: String? = nil, cause: String? = nil
+        ) {
+            self.direction = direction
+            self.state = state
+            self.status = status
+            self.reason = reason
+            self.target = target
+            self.by = by
+            self.with = with
+            self.cause = cause
         }
     }
 

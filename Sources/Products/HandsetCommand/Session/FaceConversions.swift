@@ -17,6 +17,7 @@ extension AccountSettings {
         var core = PhoneConfiguration(maximumCalls: maximumCalls)
         core.agent.maximumCalls = maximumCalls
         core.agent.directCalls = acceptsDirectCalls ? .accept : .refuse
+        core.agent.transfers = transfers
         do {
             core.audio = try AudioCapabilities.parse(media.codecs.joined(separator: ","), available: AudioCapabilities.allCodecs)
         } catch {
@@ -59,7 +60,8 @@ extension AccountSettings {
         }
         var account = AccountConfiguration(
             addressOfRecord: addressOfRecord, registrar: registrar?.sip, proxy: proxy?.sip, credentials: credentials,
-            registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse)
+            registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse,
+            transfers: transfers)
         account.tls = secure.client
         account.outbound = usesOutbound ? .on : .off
         account.push = registration.push

@@ -8,6 +8,7 @@ import PhoneCore
 enum PhoneLine {
     static let help = """
         call NUMBER|URI   answer [hold|end]   swap   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   help   quit
+        transfer NUMBER|URI   attended CALL   accept-transfer   reject-transfer   conference   part
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
 
@@ -41,6 +42,16 @@ enum PhoneLine {
                 return .failure(.init(command: name, text: "digits are 0-9 * # A-D and a comma for a pause"))
             }
             return command(.dtmf(digits), call: rest.dropFirst().first)
+        case "transfer":
+            guard let target = rest.first else { return .failure(.init(command: name, text: "transfer to whom?")) }
+            return command(.transfer(to: target), call: rest.dropFirst().first)
+        case "attended":
+            guard let other = rest.first else { return .failure(.init(command: name, text: "transfer to the other side of which call?")) }
+            return command(.attended(with: other), call: rest.dropFirst().first)
+        case "accept-transfer": return command(.acceptTransfer)
+        case "reject-transfer": return command(.rejectTransfer(status: 603))
+        case "conference": return command(.conference(rest), call: nil)
+        case "part": return command(.part)
         case "quality", "q": return command(.statistics)
         case "wake": return command(.wake, call: nil)
         case "quit", "exit": return command(.quit, call: nil)

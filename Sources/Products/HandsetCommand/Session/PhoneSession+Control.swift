@@ -36,9 +36,9 @@ extension PhoneSession {
         case .quit: return finish(.completed)
         case .call(let dialled): return try dial(dialled, phone)
         case .wake: return phone.assumeIsolated { $0.wake() }
-        case .transfer, .attended: throw PhoneError(.wrongState, "Transfer comes with a later version.")
         default: break
         }
+        if try carryOutTransfer(command, id, phone) { return }
         guard let id else { throw PhoneError(.noSuchCall, "There is no such call.") }
         try phone.assumeIsolated { phone in
             switch command.action {
@@ -54,7 +54,7 @@ extension PhoneSession {
             case .reject(let status): try phone.reject(id, status: status)
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
-            case .quit, .call, .wake, .transfer, .attended: break
+            case .quit, .call, .wake, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part: break
             }
         }
     }

@@ -45,11 +45,14 @@ actor PhoneSession {
     var shown: [CallID: Shown] = [:]
     /// What is played and recorded, by its port.
     var files: [PortID: (call: CallID, path: String)] = [:]
+    var transfers = Transfers()
     /// What was dialled last, for the call whose first event is about to come.
     var dialling = ""
     private var callNumber = 0
     private var endedCalls = 0
     private(set) var establishedCalls = 0
+    /// `call`: a call with media was up and is over.
+    private var hasTalked = false
     private let finished = AsyncStream<Outcome>.makeStream()
     private var isFinished = false
 
@@ -148,6 +151,8 @@ actor PhoneSession {
         case .digitSent(let id, let digit, let method, let milliseconds): printDigit(id, "sent", digit, method, milliseconds)
         case .notice(let id, let notice): if let reference = reference(id) { context.events.print(.notice(reference, .init(notice))) }
         case .statistics(let id, let statistics, let isFinal): printStatistics(id, statistics, isFinal)
+        case .transfer(let id, let event): transferChanged(id, event)
+        case .conference(_, let members): conferenceChanged(members)
         case .ended(let id, let end): callEnded(id, end, phone)
         case .port(let event): portEvent(event, phone)
         case .warning(let id, let cause): warn(id, cause)
@@ -172,6 +177,8 @@ actor PhoneSession {
     private func incomingCall(_ id: CallID, _ call: IncomingCall, _ phone: Phone) {
         let name = call.displayName.map { "\"\($0)\" " } ?? ""
         add(id, .incoming, remote: "\(name)<\(call.remote)>")
+        // It takes the place of a call, and is answered already.
+        if call.replaces != nil { return }
         switch incoming {
         case .refuse(let status): try? phone.assumeIsolated { phone in try phone.reject(id, status: status) }
         case .show: break
@@ -191,7 +198,12 @@ actor PhoneSession {
     }
 
     private func callState(_ id: CallID, _ state: CallState, _ status: Int, _ reason: String, _ phone: Phone) {
-        if state == .calling, shown[id] == nil { add(id, .outgoing, remote: dialling) }
+        if state == .calling, shown[id] == nil {
+            // What the user did not dial is the call of a transfer.
+            let target = dialling.isEmpty ? phone.assumeIsolated { $0.remote(of: id) }.map { "\($0)" } : dialling
+            add(id, .outgoing, remote: target ?? "")
+            dialling = ""
+        }
         guard let call = shown[id], let reference = reference(id) else { return }
         context.events.print(
             .call(
@@ -212,7 +224,9 @@ actor PhoneSession {
         if call != nil {
             // Answered, but no media could be agreed on: nobody heard anything.
             let isDone = end.wasEstablished && shown[id]?.hasMedia == true
-            finish(isDone ? .completed : .failed(end.cause.sentence))
+            if isDone { hasTalked = true }
+            // A transfer or a second call goes on when the first is over.
+            if endedCalls == callNumber { finish(hasTalked ? .completed : .failed(end.cause.sentence)) }
         } else if case .answer(let settings) = incoming, let calls = settings.calls, endedCalls >= calls {
             let isRefusal = settings.status != nil
             finish(establishedCalls > 0 || isRefusal ? .completed : .failed(end.cause.sentence))

@@ -35,6 +35,8 @@ package struct AccountSettings: Sendable {
     /// Whether calls are taken that do not come from the account's server.
     package var acceptsDirectCalls: Bool
     package var registration: RegistrationSettings
+    /// Whether the other side of a call may transfer us.
+    package var transfers: TransferPolicy
 
     /// Reads `--password-file` if it is given.
     package init(_ invocation: Invocation, environment: (String) -> String? = Environment.value) throws(CommandFailure) {
@@ -58,6 +60,7 @@ package struct AccountSettings: Sendable {
         expires = invocation.integer("--expires") ?? 600
         acceptsDirectCalls = invocation.value("--direct").map { $0 == "accept" } ?? !registers
         registration = try RegistrationSettings(invocation)
+        transfers = invocation.value("--transfers").flatMap(TransferPolicy.init) ?? .refuse
         password = try Self.password(file: invocation.value("--password-file"), environment: environment)
         if invocation.subcommand == .register, address == nil { throw .usage("register needs --account.") }
         if invocation.has("--no-register"), invocation.subcommand == .register { throw .usage("register cannot go with --no-register.") }

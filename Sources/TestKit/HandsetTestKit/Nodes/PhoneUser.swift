@@ -28,6 +28,16 @@ public enum PhoneStep: Sendable, Hashable {
     case resume
     /// Sends DTMF digits; complete when the last was sent to its end.
     case digits(String)
+    /// Transfers the call to a number or URI; complete when the new call was answered.
+    case transfer(String)
+    /// Puts the call on hold and calls somebody else; complete when that is answered. The steps are then about the new call.
+    case consult(String)
+    /// Joins the call on hold with the one after it (attended transfer); complete when it was done.
+    case transferToConsulted
+    /// Joins the call on hold with the one after it and ourselves in a conference; complete when they are joined.
+    case conference
+    /// Waits until the other side has transferred us; complete when the new call is answered. The steps are then about it.
+    case untilTransferred
     /// Hangs up; complete when the call is over.
     case hangUp
     /// Waits until the call is over.
@@ -43,6 +53,8 @@ public final class PhoneUser {
     public var patience = Interval.seconds(90)
     /// The call that the steps are about: the last one placed or received.
     public private(set) var call: CallID?
+    /// The call that was put on hold for another (`consult`).
+    public private(set) var heldCall: CallID?
     /// Whether the last step is complete.
     public var isDone: Bool { steps.isEmpty && failure == nil }
     /// What went wrong, with the step; nil: nothing so far.
@@ -54,6 +66,7 @@ public final class PhoneUser {
     private var callIsConfirmed = false
     private var callIsOver = false
     private var incomingRings = false
+    private var wasTransferred = false
 
     init(_ phone: SimulatedPhone) { self.phone = phone }
 
@@ -99,7 +112,8 @@ public final class PhoneUser {
             }
         case .answer(let after), .refuse(_, let after):
             if incomingRings { later(after) { $0.takeCall() } }
-        case .hold, .resume, .digits, .hangUp: return change(step)
+        case .hold, .resume, .digits, .hangUp, .transfer, .consult, .transferToConsulted, .conference: return change(step)
+        case .untilTransferred: if wasTransferred, callIsConfirmed { later(.zero) { $0.complete() } }
         case .untilEnded: if callIsOver { later(.zero) { $0.complete() } }
         case .shutDown: attempt { phone, _ throws(PhoneError) in phone.shutDown() }
         }
@@ -115,6 +129,18 @@ public final class PhoneUser {
         case .digits(let digits):
             digitsLeft = digits.filter { $0 != "," }.count
             command { core, now throws(PhoneError) in try core.sendDigits(digits, on: call, now: now) }
+        case .transfer(let target): command { core, now throws(PhoneError) in _ = try core.transfer(call, to: target, now: now) }
+        case .consult: command { core, now throws(PhoneError) in try core.hold(call, now: now) }
+        case .transferToConsulted, .conference:
+            guard let heldCall else { return "there is no call on hold" }
+            let joins = if case .conference = step { true } else { false }
+            command { core, now throws(PhoneError) in
+                if joins {
+                    _ = try core.conference([heldCall, call], now: now)
+                } else {
+                    _ = try core.transfer(heldCall, with: call, now: now)
+                }
+            }
         default:
             if callIsOver { return "the call is over already" }
             command { core, now throws(PhoneError) in try core.hangUp(call, now: now) }
@@ -189,6 +215,9 @@ public final class PhoneUser {
             case .answer(let after), .refuse(_, let after): later(after) { $0.takeCall() }
             default: break
             }
+        case .hold(let id, by: .local, isHeld: true) where id == call:
+            if case .consult(let target) = steps.first { consult(target, id) }
+        case .transfer(_, let transfer): note(transfer)
         case .callState(let id, .confirmed, _, _) where id == call:
             callIsConfirmed = true
             incomingRings = false
@@ -197,9 +226,14 @@ public final class PhoneUser {
             incomingRings = false
             switch steps.first {
             case .untilEnded, .hangUp, .refuse, .wait, .shutDown, .register, .unregister, nil: break
+            case .transfer where end.cause.code == "call.transferred": break
+            // The target ends the call to us when it has the new one, before the other side tells of it.
+            case .transferToConsulted: break
+            case .untilTransferred where wasTransferred && end.wasEstablished: break
             // The other side may hang up before its ACK has come through (RFC 3261 §15): it was answered all the same.
             case .answer where end.wasEstablished: break
-            case .call, .dial, .answer, .hold, .resume, .digits: fail("the call ended: \(end.cause.code)")
+            case .call, .dial, .answer, .hold, .resume, .digits, .transfer, .consult, .conference, .untilTransferred:
+                fail("the call ended: \(end.cause.code)")
             }
         case .digitSent(let id, _, _, _) where id == call: digitsLeft -= 1
         case .holdFailed(let id, let cause) where id == call: fail("hold failed: \(cause.code)")
@@ -209,10 +243,40 @@ public final class PhoneUser {
         }
     }
 
+    /// Calls somebody else while the call is on hold.
+    private func consult(_ target: String, _ held: CallID) {
+        heldCall = held
+        callIsConfirmed = false
+        attempt { phone, user throws(PhoneError) in user.call = try phone.call(target) }
+    }
+
+    private func note(_ transfer: TransferEvent) {
+        switch (transfer.role, transfer.state) {
+        case (.transferee, .trying):
+            guard let new = transfer.otherCall else { return }
+            call = new
+            wasTransferred = true
+            callIsConfirmed = false
+            callIsOver = false
+        case (.transferor, .failed):
+            switch steps.first {
+            case .transfer, .transferToConsulted: fail("the transfer failed: \(transfer.cause?.code ?? "")")
+            default: break
+            }
+        default: break
+        }
+    }
+
     private func isComplete(_ step: PhoneStep, by event: PhoneEvent) -> Bool {
         switch (step, event) {
         case (.register, .registration(_, .registered)), (.unregister, .registration(_, .unregistered)): true
-        case (.call, .callState(let id, .confirmed, _, _)), (.answer, .callState(let id, .confirmed, _, _)): id == call
+        case (.call, .callState(let id, .confirmed, _, _)), (.untilTransferred, .callState(let id, .confirmed, _, _)):
+            id == call && (step != .untilTransferred || wasTransferred)
+        case (.consult, .callState(let id, .confirmed, _, _)): id == call
+        case (.transfer, .transfer(_, let event)), (.transferToConsulted, .transfer(_, let event)):
+            event.role == .transferor && event.state == .succeeded
+        case (.conference, .conference(_, let members)): members.count > 1
+        case (.answer, .callState(let id, .confirmed, _, _)): id == call
         case (.hold, .hold(let id, by: .local, isHeld: true)), (.resume, .hold(let id, by: .local, isHeld: false)): id == call
         case (.digits, .digitSent(let id, _, _, _)): id == call && digitsLeft <= 0
         case (.hangUp, .ended(let id, _)), (.untilEnded, .ended(let id, _)), (.refuse, .ended(let id, _)): id == call

@@ -28,6 +28,8 @@ public final class SimulatedPhone: SimulatedNode {
     public var files: [String: (samples: [Int16], rate: Int)] = [:]
     /// What recorders heard, by path.
     public private(set) var recordings: [String: MemoryRecorder] = [:]
+    /// Ports that a test opened and is to close: players, recorders.
+    public var own: [PortID] = []
     /// What the agent still held when it told that it has stopped; must stay empty.
     public private(set) var heldAfterStop: [String] = []
     private var watch = ProtocolWatch()

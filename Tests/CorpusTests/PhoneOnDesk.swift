@@ -53,9 +53,12 @@ final class PhoneOnDesk {
     private(set) var account: AccountID?
     private let socket = FlowID(rawValue: 1)
 
-    init(audio: AudioCapabilities = AudioCapabilities(codecs: [.pcmu, .pcma, .g722, .opus])) {
+    init(
+        audio: AudioCapabilities = AudioCapabilities(codecs: [.pcmu, .pcma, .g722, .opus]), transfers: TransferPolicy = .refuse
+    ) {
         var configuration = PhoneConfiguration(audio: audio)
         configuration.agent.directCalls = .accept
+        configuration.agent.transfers = transfers
         phone = PhoneCore(configuration: configuration, cryptography: OpenSSLCryptography(), random: RandomSource(Dice()))
         phone.handle(.listening(socket, .udp, local: address), now: now)
         drain()
@@ -145,6 +148,8 @@ final class PhoneOnDesk {
     }
     var ends: [CallEnd] { events.compactMap { if case .ended(_, let end) = $0 { end } else { nil } } }
 
+    var transfers: [TransferEvent] { events.compactMap { if case .transfer(_, let event) = $0 { event } else { nil } } }
+
     var registrations: [RegistrationState] { events.compactMap { if case .registration(_, let state) = $0 { state } else { nil } } }
 
     var isRegistered: Bool { if case .registered? = registrations.last { true } else { false } }
@@ -167,8 +172,10 @@ final class PhoneOnDesk {
     }
 
     /// A request of the corpus put into the dialog of `invite`, which we sent: only the tags and the Call-ID are ours.
-    func sendInDialog(of invite: SIPMessage, peerTag: String?, _ file: String, keepsFrom: Bool = false) throws {
-        let message = try Self.read(file)
+    func sendInDialog(
+        of invite: SIPMessage, peerTag: String?, _ file: String, keepsFrom: Bool = false, replacing: [(String, String)] = []
+    ) throws {
+        let message = try Self.read(file, replacing: replacing)
         var fitted = MessageBuilder(copying: message)
         var from = keepsFrom ? message.from : invite.to
         from.tag = peerTag

@@ -67,9 +67,9 @@ struct Verdict: Sendable, CustomTestStringConvertible {
         .init(file: "flows/3665-3.6-F5.sip", statuses: [180]), .init(file: "flows/3665-3.6-F12.sip"),
         .init(file: "flows/3665-3.7-F9.sip", statuses: [481]), .init(file: "flows/3665-3.8-F13.sip", statuses: [481]),
         .init(file: "flows/3665-3.8-F19.sip"), .init(file: "flows/3665-3.9-F10.sip"), .init(file: "flows/3665-3.11-F13.sip"),
-        // Open: transfer, events and UPDATE, see docs/corpus.md.
-        .init(file: "flows/3515-4.1-F1.sip", statuses: [405]), .init(file: "flows/3515-4.1-F3.sip", statuses: [400, 405]),
-        .init(file: "flows/3515-4.1-F5.sip", statuses: [405]), .init(file: "flows/4916-5.1-F8.sip", statuses: [481]),
+        // Nobody may transfer this phone, and it has referred nobody.
+        .init(file: "flows/3515-4.1-F1.sip", statuses: [603]), .init(file: "flows/3515-4.1-F3.sip", statuses: [400, 481]),
+        .init(file: "flows/3515-4.1-F5.sip", statuses: [481]), .init(file: "flows/4916-5.1-F8.sip", statuses: [481]),
         .init(file: "flows/5626-9.2-F1.sip", statuses: [405, 501]),
         .init(file: "flows/5626-9.3-F3.sip"),
         .init(file: "digest/two-algos.sip"), .init(file: "digest/auth-authint.sip"), .init(file: "digest/folded-aka.sip"),

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A baresip phone (Debian baresip-core) driven by lines on standard input; tells events as JSON lines on standard output.
 
-Commands: call URI | answer | hold | resume | dtmf DIGITS | hangup | quit
+Commands: call URI | answer | hold | resume | dtmf DIGITS | transfer URI | hangup | quit
 Events:   ready, and what baresip's ctrl_tcp tells: {"event": "baresip", "type": "CALL_ESTABLISHED", "param": …}, error"""
 import argparse
 import json
@@ -133,6 +133,8 @@ for line in sys.stdin:
             time.sleep(0.25)
             order("sndcode", "\x04")  # baresip's "key released"
             time.sleep(0.1)
+    elif command == "transfer":
+        order("transfer", rest[0])
     elif command == "hangup":
         order("hangup")
     elif command == "quit":

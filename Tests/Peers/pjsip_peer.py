@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pjsip phone (PyPI pjsua2-python) driven by lines on standard input; tells events as JSON lines on standard output.
 
-Commands: call URI | answer [STATUS] | hold | resume | update | dtmf DIGITS | info DIGIT | hangup | quit
-Events:   ready, registration, incoming, call (state, status), media (active, codec), dtmf (digit), error
+Commands: call URI | answer [STATUS] | hold | resume | update | dtmf DIGITS | info DIGIT | transfer URI | attended | hangup | quit
+Events:   ready, registration, incoming, call (state, status), media (active, codec), dtmf (digit), error,
+          transfer (state requested with target, or told with status and final; replaced)
 
 pjsip is GPL: it is an installed test peer only, never part of Handset."""
 import argparse
@@ -76,6 +77,21 @@ class Call(pj.Call):
                     players["recorder"] = pj.AudioMediaRecorder()
                     players["recorder"].createRecorder(options.record)
                 audio.startTransmit(players["recorder"])
+
+    def onCallTransferRequest(self, parameters):
+        tell("transfer", state="requested", target=parameters.dstUri)
+        new = Call(account)
+        calls.append(new)
+        parameters.newCall = new
+
+    def onCallTransferStatus(self, parameters):
+        tell("transfer", state="told", status=parameters.statusCode, final=str(bool(parameters.finalNotify)).lower())
+
+    def onCallReplaced(self, parameters):
+        tell("transfer", state="replaced")
+        new = Call(account, parameters.newCallId)
+        calls.append(new)
+        parameters.newCall = new
 
     def onDtmfDigit(self, parameters):
         tell("dtmf", digit=parameters.digit)
@@ -187,6 +203,10 @@ while True:
             call.sendDtmf(parameters)
         elif command == "dtmf":
             call.dialDtmf(rest[0])
+        elif command == "transfer":
+            call.xfer(rest[0], pj.CallOpParam(True))
+        elif command == "attended":
+            calls[-2].xferReplaces(calls[-1], pj.CallOpParam(True))
         elif command == "hangup":
             call.hangup(pj.CallOpParam(True))
         elif command == "quit":

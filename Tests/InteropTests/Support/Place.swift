@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Our embedded server with two users, and the phones at it.
+/// Our embedded server with three users, and the phones at it.
 struct Place {
     let folder: String
     let server: Subprocess
@@ -14,7 +14,7 @@ struct Place {
         port = try Bench.freePort()
         server = try Bench.handset([
             "serve", "--listen", "udp:127.0.0.1:\(port)", "--listen", "tcp:127.0.0.1:\(port)", "--domain", domain, "--user",
-            "alice:alice-secret", "--user", "bob:bob-secret",
+            "alice:alice-secret", "--user", "bob:bob-secret", "--user", "carol:carol-secret",
         ])
         try await server.wait(for: "listening", ["transport": "tcp"])
     }

@@ -135,7 +135,6 @@ targets += [
     tests("HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
-    tests("ScenarioTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests(
         "HandsetTests",
         [

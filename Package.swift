@@ -43,17 +43,21 @@ var targets: [Target] = [
     target("Vocabulary", "SDP", ["Essentials"]),
     target("Vocabulary", "RTP", ["Essentials"]),
     target("Vocabulary", "STUN", ["Crypto", "Essentials"]),
+    target("Vocabulary", "EventPackages", []),
 ]
 
 // Floor 2, machines: events, commands and time in; effects and the next deadline out.
 targets += [
     target(
         "Machines", "SIPAgent", ["SIP", "STUN", "Crypto", "Essentials"],
-        folders: ["Transport", "Transactions", "Authentication", "Location", "Dialogs", "Outbound", "Registration", "Invite", "Transfer", "UserAgent"]),
+        folders: [
+            "Transport", "Transactions", "Authentication", "Location", "Dialogs", "Outbound", "Registration", "Invite", "Transfer",
+            "Subscriptions", "UserAgent",
+        ]),
     target("Machines", "WebSocket", ["Crypto", "Essentials"]),
     target("Machines", "Media", ["RTP", "Essentials"]),
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
-    target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"]),
+    target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials"]),
 ]
 
 // Floor 3, world: the only floor that touches the system.
@@ -74,12 +78,12 @@ targets += [
     target(
         "Face", "Handset",
         [
-            "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
+            "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials",
             "Networking", "CryptoOpenSSL", "MediaRuntime",
         ]),
     target(
         "TestKit", "HandsetTestKit",
-        ["PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials"]),
+        ["PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials"]),
 ]
 
 // Floor 5, products: thin; options, wiring, printing.
@@ -87,7 +91,7 @@ targets += [
     .executableTarget(
         name: "HandsetCommand",
         dependencies: [
-            "Handset", "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "Crypto", "Essentials",
+            "Handset", "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials",
             "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs",
         ],
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
@@ -120,6 +124,7 @@ targets += [
     tests("RTPTests", ["RTP", "Essentials"]),
     tests("STUNTests", ["STUN", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("WebSocketTests", ["WebSocket", "CryptoOpenSSL", "Crypto", "Essentials"]),
+    tests("EventPackagesTests", ["EventPackages"]),
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
     tests("CodecsTests", ["Codecs", "Media", "RTP", "Essentials"]),
     .target(name: "TestCertificates", path: "Tests/TestCertificates", swiftSettings: testing),
@@ -132,9 +137,12 @@ targets += [
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
     tests("InteropTests", ["TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "PhoneCore", "SIPAgent", "Essentials"]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
-    tests("HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests(
+        "HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP", "Crypto", "Essentials"]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
-    tests("SimulationTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests(
+        "SimulationTests",
+        ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "EventPackages", "Crypto", "Essentials"]),
     tests(
         "HandsetTests",
         [
@@ -160,7 +168,8 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
         .executableTarget(
             name: "HandsetFuzz",
             dependencies: [
-                "CLibFuzzer", "PhoneCore", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN", "Crypto", "Essentials",
+                "CLibFuzzer", "PhoneCore", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN", "EventPackages", "Crypto",
+                "Essentials",
             ],
             path: "Fuzz/HandsetFuzz", swiftSettings: testing + coverage),
     ]

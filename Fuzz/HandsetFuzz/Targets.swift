@@ -7,6 +7,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "sip-message": fuzzMessage,
     "stream": fuzzStream,
     "uri": fuzzURI,
+    "event-body": fuzzEventBody,
     "sdp": fuzzSDP,
     "rtp": fuzzRTP,
     "rtcp": fuzzRTCP,

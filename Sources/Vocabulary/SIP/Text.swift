@@ -108,7 +108,7 @@ enum Text {
     }
 
     /// Controls, and the scalars that turn the direction of text around (they make a caller's name read as another).
-    private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7f..<0xa0, 0x200e, 0x200f, 0x2028...0x202e, 0x2066...0x2069: true
         default: false

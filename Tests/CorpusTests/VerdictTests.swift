@@ -21,8 +21,7 @@ struct Verdict: Sendable, CustomTestStringConvertible {
         .init(file: "rfc4475/longreq.sip", statuses: [180]),
         .init(file: "rfc4475/dblreq.sip", statuses: [405, 501]),
         .init(file: "rfc4475/transports.sip", statuses: [200]),
-        // Open: MESSAGE is refused so far, see docs/corpus.md.
-        .init(file: "rfc4475/mpart01.sip", statuses: [405]),
+        .init(file: "rfc4475/mpart01.sip", statuses: [200]),
         .init(file: "rfc4475/badinv01.sip", statuses: [400]),
         .init(file: "rfc4475/clerr.sip", statuses: [400]),
         .init(file: "rfc4475/scalar02.sip", statuses: [400]),
@@ -125,6 +124,15 @@ struct Verdict: Sendable, CustomTestStringConvertible {
         }
         #expect(desk.phone.state(of: call) == .confirmed)
         #expect(desk.leavesNothing())
+    }
+
+    @Test("mpart01.sip: the text of a message of several parts is shown, the binary part left aside")
+    func partsOfAMessage() throws {
+        let desk = PhoneOnDesk()
+        desk.receive(try Fixture.bytes("rfc4475/mpart01.sip"))
+        desk.run(.milliseconds(100))
+        let texts = desk.events.compactMap { if case .message(.received(let text)) = $0 { text.text } else { nil } }
+        #expect(texts == ["Hello"])
     }
 
     @Test("no message of the index is without a verdict")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import EventPackages
 import Foundation
 import HandsetCommand
 import Media
@@ -59,6 +60,33 @@ import Testing
             reference, Cause("call.busy", "The other side is busy.", status: 486, evidence: [.init("reason", "Busy Here")]), duration: nil),
         .binding(user: "1001", state: "added", contact: "sip:1001@127.0.0.1:40112", expires: 600),
         .step("server", text: "starting the embedded server"),
+        .notification(
+            .message(.init(from: "sip:1002@example.net", name: "Bob", text: "Back in five minutes", call: reference))),
+        .notification(
+            .messageSent(
+                to: "sip:1002@example.net", state: "failed", Cause("message.not-found", "The address does not exist.", status: 404))),
+        .notification(
+            .subscription(
+                target: "1002", package: "dialog",
+                .init(
+                    "retrying", expires: 3600, retry: 30,
+                    cause: Cause("subscription.server-failure", "The server cannot serve the subscription at the moment.", status: 480)))),
+        .notification(
+            .messageWaiting(
+                account: "sip:1001@example.net",
+                MessageSummary(
+                    areWaiting: true, account: "sip:voicemail@example.net", counts: [.init(kind: "voice-message", new: 2, old: 8)]))),
+        .notification(.dialogs(target: "1002", DialogTable())),
+        .notification(
+            .presence(
+                target: "1002",
+                Presence(entity: "sip:1002@example.net", isOpen: true, note: "At my desk", activities: ["on-the-phone"]))),
+        .notification(
+            .publication(
+                account: "sip:1001@example.net",
+                .init(
+                    "retrying", expires: 3600, retry: 2,
+                    cause: Cause("publication.server-failure", "The server cannot take the state at the moment.", status: 503)))),
         .done(command: "hold", call: reference),
         .error(command: "dtmf", text: "dtmf needs \"digits\"", call: nil),
     ]
@@ -117,7 +145,7 @@ import Testing
 
     @Test func everyControlLineOfTheDocumentIsUnderstood() throws {
         let lines = try Self.lines(of: "control")
-        #expect(lines.count == 22)
+        #expect(lines.count == 26)
         for line in lines { _ = try ControlCommand(parsing: line) }
         #expect(throws: ControlCommand.Failure(command: "dtmf", text: "dtmf needs \"digits\"")) {
             try ControlCommand(parsing: "{\"command\":\"dtmf\"}")

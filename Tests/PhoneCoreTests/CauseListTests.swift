@@ -11,7 +11,9 @@ import Testing
         var codes: Set<String> = []
         for name in ["PhoneCauses.swift", "PhoneEvent.swift"] {
             let text = try String(contentsOf: root.appending(path: "Sources/Machines/PhoneCore/\(name)"), encoding: .utf8)
-            for match in text.matches(of: /"((?:call|media|dtmf|transfer|phone)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
+            for match in text.matches(of: /"((?:call|media|dtmf|transfer|phone|notification)(?:\.[a-z-]+)+)"/) {
+                codes.insert(String(match.1))
+            }
         }
         #expect(codes.count > 15)
         #expect(codes.filter { !list.contains("| `\($0)` |") }.sorted() == [])

@@ -6,6 +6,11 @@ import Testing
 @Suite struct CauseListTests {
     static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
+    /// A code of the agent.
+    static var code: Regex<(Substring, Substring)> {
+        /((?:call|registration|agent|transfer|subscription|publication|message)(?:\.[a-z-]+)+)/
+    }
+
     /// Quoted dotted codes in the source of the agent.
     static func codesInSource() throws -> Set<String> {
         var codes: Set<String> = []
@@ -15,7 +20,9 @@ import Testing
             for case let file as URL in try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
             where file.pathExtension == "swift" {
                 let text = try String(contentsOf: file, encoding: .utf8)
-                for match in text.matches(of: /"((?:call|registration|transfer|agent|tls)(?:\.[a-z-]+)+)"/) { codes.insert(String(match.1)) }
+                for quoted in text.matches(of: /"([a-z.-]+)"/) {
+                    if let match = quoted.1.wholeMatch(of: Self.code) { codes.insert(String(match.1)) }
+                }
             }
         }
         return codes
@@ -23,7 +30,7 @@ import Testing
 
     static func codesInList() throws -> Set<String> {
         let text = try String(contentsOf: root.appending(path: "docs/causes.md"), encoding: .utf8)
-        return Set(text.matches(of: /\| `((?:call|registration|transfer|agent|tls)(?:\.[a-z-]+)+)` \|/).map { String($0.1) })
+        return Set(text.matches(of: /\| `([a-z.-]+)` \|/).compactMap { $0.1.wholeMatch(of: Self.code).map { String($0.1) } })
     }
 
     @Test func everyCauseCodeInTheSourceStandsInTheListAndNoOther() throws {

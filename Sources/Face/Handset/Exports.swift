@@ -4,6 +4,7 @@
 
 @_exported import Crypto
 @_exported import Essentials
+@_exported import EventPackages
 @_exported import Media
 @_exported import PhoneCore
 @_exported import SIP

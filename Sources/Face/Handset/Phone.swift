@@ -37,6 +37,9 @@ public actor Phone {
     private var calls: [CallID: Call] = [:]
     private nonisolated let incoming: EventChannel<Call>
     private nonisolated let channel: EventChannel<PhoneEvent>
+    /// Subscriptions as objects, and who waits for the fate of a message.
+    var correspondence = Correspondence()
+    nonisolated let texts: EventChannel<ReceivedText>
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
     private var isStopped = false
     /// Ports that are closed when their call ends: players, recorders, echoes.
@@ -53,6 +56,7 @@ public actor Phone {
         self.settings = settings
         self.handler = handler
         incoming = EventChannel(keepsForFirstReader: settings.keepsForFirstReader)
+        texts = EventChannel(keepsForFirstReader: settings.keepsForFirstReader)
         channel = EventChannel(limit: 4096, keepsForFirstReader: settings.keepsForFirstReader)
         core = PhoneCore(
             configuration: settings.core, cryptography: OpenSSLCryptography(), random: RandomSource(SecureRandom()))
@@ -144,6 +148,8 @@ public actor Phone {
         media = nil
         incoming.finish()
         channel.finish()
+        texts.finish()
+        correspondence.finish()
         for account in accounts.values { account.registrations.finish() }
         for call in calls.values { call.channel.finish() }
         accounts = [:]
@@ -256,7 +262,10 @@ public actor Phone {
             if isFinal { calls.removeValue(forKey: id)?.channel.finish() }
         case .ended(let id, let end): calls[id]?.channel.send(.ended(end))
         case .warning(let id, let cause): if let id { calls[id]?.channel.send(.warning(cause)) }
-        case .incomingCall, .conference, .listening, .mediaSource, .port, .stopped: break
+        case .subscription(let id, let event): correspondence.send(event, to: id)
+        case .message(.received(let text)): texts.send(text)
+        case .message(.answered(let id, let delivery)): correspondence.answer(id, delivery)
+        case .incomingCall, .conference, .listening, .mediaSource, .messageWaiting, .publication, .port, .stopped: break
         }
     }
 
@@ -269,6 +278,8 @@ public actor Phone {
             settings.log.write(.info, "call ended", [("call", "\(id)"), ("cause", end.cause.code)], at: now)
         case .registration(let id, let state):
             settings.log.write(.info, "registration", [("account", "\(id.rawValue)"), ("state", state.name)], at: now)
+        case .subscription(let id, .status(let status)):
+            settings.log.write(.info, "subscription", [("subscription", "\(id.rawValue)"), ("state", status.name)], at: now)
         case .callState(let id, let state, let status, _):
             settings.log.write(.debug, "call state", [("call", "\(id)"), ("state", state.rawValue), ("status", "\(status)")], at: now)
         case .transfer(let id, let transfer):

@@ -19,6 +19,10 @@ extension Call: CustomReflectable {
     }
 }
 
+extension Subscription: CustomReflectable {
+    public var customMirror: Mirror { Mirror(self, children: ["id": id, "package": package], displayStyle: .class) }
+}
+
 extension Server: CustomReflectable {
     public nonisolated var customMirror: Mirror {
         Mirror(self, children: [(label: String?, value: Any)](), displayStyle: .class)

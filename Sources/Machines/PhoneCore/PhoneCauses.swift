@@ -3,6 +3,7 @@
 // The causes that the phone adds to the agent's. docs/causes.md lists the codes; a test compares the two.
 
 import Essentials
+import EventPackages
 import SDP
 import SIP
 import SIPAgent
@@ -114,6 +115,18 @@ enum PhoneCauses {
         Cause(
             "dtmf.refused", "The other side did not take the digit \(digit): it answered \(status).", status: status,
             evidence: [.init("digit", String(digit))])
+    }
+
+    // MARK: Subscriptions
+
+    static func unreadable(_ error: EventBodyError) -> Cause {
+        Cause(
+            "notification.unreadable", "A notification cannot be used: \(error.reason).",
+            evidence: [.init("body.error", error.code.rawValue)])
+    }
+
+    static func notSubscribed(_ error: PhoneError) -> Cause {
+        Cause("notification.not-subscribed", "The mailbox is not watched: \(error.reason)", evidence: [.init("error", error.code.rawValue)])
     }
 
     private static func evidence(_ error: SDPError) -> [Cause.Evidence] { [.init("sdp.error", error.code.rawValue)] }

@@ -38,6 +38,7 @@ public final class PhoneCore {
     var accounts: [AccountID: AccountConfiguration] = [:]
     var transfers = Transfers()
     var conferences = Conferences()
+    var correspondence = Correspondence()
     var isStopping = false
     /// The agent has stopped; when the phone stops at the latest, last statistics or not.
     private var stopLimit: MonotonicTime?
@@ -171,7 +172,10 @@ public final class PhoneCore {
 
     // MARK: Inner
 
-    func emit(_ event: PhoneEvent) { effects.push(.event(event)) }
+    func emit(_ event: PhoneEvent) {
+        effects.push(.event(event))
+        if case .callState = event, !correspondence.subscribers.isEmpty { correspondence.isLineChanged = true }
+    }
 
     func order(_ command: MediaCommand) { effects.push(.media(command)) }
 
@@ -206,12 +210,19 @@ public final class PhoneCore {
             case .event(let event): handle(event, now: now)
             }
         }
+        if correspondence.isLineChanged {
+            tellSubscribers(now: now)
+            drainAgent(now: now)
+        }
     }
 
     private func handle(_ event: UserAgentEvent, now: MonotonicTime) {
         switch event {
         case .listening(let transport, let address): emit(.listening(transport, address))
-        case .registration(let account, let state): emit(.registration(account, state))
+        case .registration(let account, let state):
+            emit(.registration(account, state))
+            registrationChanged(account, state, now: now)
+        case .event(let news): handle(news, now: now)
         case .incoming(let session, let invite): incoming(session, invite, now: now)
         case .progress(let session, let message): progress(session, message, now: now)
         case .answered(let session, let message): answered(session, message, now: now)

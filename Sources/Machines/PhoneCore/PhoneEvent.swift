@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import EventPackages
 import Media
 import SIP
 import SIPAgent
@@ -111,6 +112,11 @@ public enum PhoneEvent: Sendable {
     case conference(ConferenceID, [CallID])
     case statistics(CallID, StreamStatistics, isFinal: Bool)
     case ended(CallID, CallEnd)
+    case subscription(SubscriptionID, SubscriptionEvent)
+    /// How many messages wait in the account's mailbox.
+    case messageWaiting(AccountID, MessageSummary)
+    case publication(PublicationID, PublicationStatus)
+    case message(MessageEvent)
     /// An event of a port that the application opened itself: a player, a recorder.
     case port(MediaEvent)
     /// Something that the user should know but that ended nothing.
@@ -148,6 +154,8 @@ public struct PhoneError: Error, Sendable, Hashable, CustomStringConvertible {
         case badDigits = "phone.bad-digits"
         /// The way of sending digits was not negotiated.
         case noTelephoneEvent = "phone.no-telephone-event"
+        /// A message is longer than the limit.
+        case messageTooLong = "phone.message-too-long"
         /// The phone is being shut down.
         case stopping = "phone.stopping"
     }

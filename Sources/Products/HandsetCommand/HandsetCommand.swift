@@ -62,6 +62,8 @@ package struct HandsetCommand {
         case .call: try await runCall(context)
         case .answer: try await runAnswer(context)
         case .phone: try await runPhone(context)
+        case .message: try await runMessage(context)
+        case .subscribe: try await runSubscribe(context)
         case .parse: try runParse(context)
         case .sdpAnswer: try runSDPAnswer(context)
         }

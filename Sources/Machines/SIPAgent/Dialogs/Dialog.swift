@@ -62,6 +62,23 @@ struct Dialog: Sendable {
         self.source = source
     }
 
+    /// The dialog that a NOTIFY makes for the subscriber (RFC 6665 §4.4.1).
+    ///
+    /// - Parameters:
+    ///   - local: our From in the SUBSCRIBE, with its tag.
+    ///   - sequence: the number of that SUBSCRIBE.
+    init(notify: SIPMessage, local: NameAddress, sequence: UInt32, source: MessageSource) {
+        id = DialogID(callID: notify.callID, localTag: local.tag ?? "", remoteTag: notify.fromTag)
+        self.local = local.description
+        remote = notify.first(.from) ?? ""
+        localSequence = sequence
+        remoteSequence = notify.cseq.number
+        remoteTarget = notify.contacts.first?.uri ?? notify.from.uri
+        routeSet = notify.recordRoutes
+        isEarly = false
+        self.source = source
+    }
+
     /// The URI whose host is sent to: the first route, strict or loose, else the remote target (§12.2.1.1, §8.1.2).
     var nextHop: URI { routeSet.first?.uri ?? remoteTarget }
 

@@ -56,7 +56,7 @@ extension UserAgent {
         return id
     }
 
-    /// Where an INVITE goes first (§8.1.2): the account's proxy, its server for its own domain and for numbers, else the
+    /// Where a request outside dialogs goes first (§8.1.2): the account's proxy, its server for its own domain and for numbers, else the
     /// target itself.
     func nextHop(to target: URI, account: Account?) throws(AgentError) -> URI {
         switch target {

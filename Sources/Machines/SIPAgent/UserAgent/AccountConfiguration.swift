@@ -29,6 +29,16 @@ public struct RetryPolicy: Sendable, Hashable {
     public static let none = RetryPolicy(initial: .zero, maximum: .zero)
 }
 
+/// What an account does about waiting messages (RFC 3842).
+public enum MessageWaiting: String, Sendable, Hashable, CaseIterable {
+    /// Nothing: what is told unasked is answered 481.
+    case off
+    /// What the account's server tells unasked is taken.
+    case unsolicited
+    /// The phone subscribes to its mailbox while it is registered; what is told unasked is taken too.
+    case subscribe
+}
+
 /// One account: who we are at which server.
 public struct AccountConfiguration: Sendable {
     /// The address that others call, such as `sip:1001@example.net` (RFC 3261 §6).
@@ -69,6 +79,11 @@ public struct AccountConfiguration: Sendable {
     public var followsServiceRoute = true
     /// How the account's calls behave.
     public var calls = AccountCallSettings()
+    public var messageWaiting = MessageWaiting.unsolicited
+    /// The mailbox to subscribe to; nil: the address of record.
+    public var mailbox: SIPURI?
+    /// Whether others, by way of the account's server, may see when this line is in a call (RFC 4235); false: they get 403.
+    public var allowsDialogSubscriptions = false
 
     /// Whether the account's flow is registered as one (RFC 5626).
     public var outbound = OutboundUse.on

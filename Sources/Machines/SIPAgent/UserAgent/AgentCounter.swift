@@ -21,6 +21,10 @@ public enum AgentCounter: Int, CounterName {
     case forkLimit, ackWithoutWay
     case referralsOut, referralsIn, referralRefused, referralUnusable, referralLimit, referralExpired, unknownReferral
     case callsReplaced, replacementRefused
+    case subscriptions, subscriptionLimit, subscriptionForkLimit, subscriptionLost, notifications, notificationUnmatched
+    case notificationUnsolicited, notificationWithoutState, badEvent, publications, publicationOutdated
+    case subscribers, subscriberLimit, subscriberRefused, subscriberLost
+    case messagesOut, messagesIn, messageTooLong, messageRefused
     case strayResponse, registrationFlowLost, outboundRefused
     case requestsOverConnection, requestsBackToDatagrams
     case registrationLimitReached, registrationsRefreshed, clockJumps

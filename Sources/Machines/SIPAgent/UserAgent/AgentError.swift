@@ -11,6 +11,12 @@ public struct AgentError: Error, Sendable, Hashable, CustomStringConvertible {
         case stopped = "agent.stopped"
         /// The target is no `sip:`, `sips:` or `tel:` URI, or a `tel:` URI without an account to carry it.
         case unusableTarget = "agent.unusable-target"
+        /// `UserAgentConfiguration.maximumSubscriptions` or `.maximumPendingMessages` is reached.
+        case tooManySubscriptions = "agent.too-many-subscriptions"
+        /// The call, subscription or publication is over or never was.
+        case unknownDialog = "agent.unknown-dialog"
+        /// A message is longer than `UserAgentConfiguration.maximumMessageOctets`.
+        case messageTooLong = "agent.message-too-long"
         /// A header field that the protocol sets itself may not be given.
         case reservedHeader = "agent.reserved-header"
         /// The command does not fit the state of the session.

@@ -29,6 +29,8 @@ enum AgentTimer: Hashable, Sendable {
     case patience(TransactionID)
     /// Two connections are being opened.
     case race(UInt64)
+    /// Of a subscription or publication.
+    case event(EventTimer)
     case shutDown
 }
 
@@ -63,8 +65,10 @@ struct AgentTimers {
     mutating func postpone(by interval: Interval) {
         queue.postpone(by: interval) { timer in
             switch timer {
-            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .race, .shutDown: true
-            case .session, .ringLimit, .referral, .registration, .keepAlive: false
+            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .race,
+                .event(.firstNotify), .event(.notify), .shutDown:
+                true
+            case .session, .ringLimit, .referral, .registration, .keepAlive, .event: false
             }
         }
     }

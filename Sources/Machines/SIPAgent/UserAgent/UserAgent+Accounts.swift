@@ -25,6 +25,7 @@ extension UserAgent {
     public func removeAccount(_ id: AccountID, now: MonotonicTime) {
         guard let account = accounts[id] else { return }
         account.isRemoved = true
+        endSubscriptions(of: id, now: now)
         if account.registration.mayBeBound { unregister(id, now: now) } else { forgetIfRemoved(account) }
     }
 

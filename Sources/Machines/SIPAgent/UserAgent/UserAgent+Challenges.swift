@@ -74,6 +74,7 @@ extension UserAgent {
             (request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false) && (sessions[id]?.earlyDialogs.isEmpty ?? false)
         case .refer(let id):
             referrals.sent[id]?.session == nil && request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
+        case .event(let purpose): !purpose.isInDialog && request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
         case .reinvite, .bye, .info, .prack, .update, .notify, .abandonFork: false
         }
     }
@@ -106,6 +107,7 @@ extension UserAgent {
         case .notify(let id):
             let dialog = referrals.received[id]?.dialog
             request.sequence = dialog.flatMap { withDialog($0) { $0.nextSequence() } } ?? (request.sequence &+ 1)
+        case .event(let purpose): request.sequence = nextSequence(of: purpose) ?? (request.sequence &+ 1)
         case .invite, .abandonFork:
             request.sequence &+= 1
         }

@@ -7,7 +7,7 @@ import SIP
 
 extension UserAgent {
     /// The Allow of all we send.
-    static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, PRACK, UPDATE, REFER, NOTIFY"
+    static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, PRACK, UPDATE, REFER, NOTIFY, MESSAGE"
     private static let sipScheme = Array("sip:".utf8)
     private static let acceptedBodies = "application/sdp"
     private static let acceptedInfoBodies = "application/dtmf-relay, application/dtmf"
@@ -20,8 +20,8 @@ extension UserAgent {
         }
         let method = request.method
         switch method {
-        case .invite, .bye, .options, .info, .prack, .update, .refer, .notify: break
-        case .register, .subscribe, .message, .publish:
+        case .invite, .bye, .options, .info, .prack, .update, .refer, .notify, .subscribe, .message: break
+        case .register, .publish:
             counters.increment(.methodNotAllowed)
             refuse(request, transaction, 405, [(.allow, Self.allowedMethods)], now: now)
             return
@@ -36,8 +36,9 @@ extension UserAgent {
             refuse(request, transaction, 416, now: now)
             return
         }
-        if method == .notify {
-            handleNotify(request, transaction, source, now: now)
+        if method == .notify || method == .subscribe || method == .message,
+            handleEventRequest(request, method, transaction, source, now: now)
+        {
             return
         }
         if request.hasToTag, !request.toTagRange.isEmpty {
@@ -57,14 +58,6 @@ extension UserAgent {
         } else if checkBody(request, transaction, now: now) {
             handleInitialInvite(request, transaction, source, now: now)
         }
-    }
-
-    /// NOTIFYs of subscriptions of ours: by their package (RFC 6665 §4.1.3).
-    private func handleNotify(_ request: SIPMessage, _ transaction: TransactionID, _ source: MessageSource, now: MonotonicTime) {
-        guard checkExtensions(request, transaction, now: now) else { return }
-        if handleReferNotify(request, transaction, source, now: now) { return }
-        counters.increment(.unknownReferral)
-        refuse(request, transaction, 489, [(.allowEvents, Self.referPackage)], now: now)
     }
 
     /// §8.2.2.1.
@@ -101,6 +94,8 @@ extension UserAgent {
                 handleUpdate(request, transaction, session, id, source, now: now)
             }
         case .refer: handleRefer(request, transaction, session, id, now: now)
+        case .message: handleMessage(request, transaction, source, session: session, now: now)
+        case .notify, .subscribe: refuseEvent(request, transaction, now: now)
         default: answerOptions(request, transaction, now: now)
         }
     }
@@ -116,7 +111,7 @@ extension UserAgent {
 
     /// §8.2.2.3: what is required and not supported is answered 420. Proxy-Require is for
     /// proxies, but a request that insists on it for us is refused as well.
-    private func checkExtensions(_ request: SIPMessage, _ transaction: TransactionID, now: MonotonicTime) -> Bool {
+    func checkExtensions(_ request: SIPMessage, _ transaction: TransactionID, now: MonotonicTime) -> Bool {
         var missing = request.require
         if !missing.isEmpty { missing.removeAll { Self.understood.contains($0.asciiLowercased) } }
         if missing.isEmpty { missing = request.proxyRequire }

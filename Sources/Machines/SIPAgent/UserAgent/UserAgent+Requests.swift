@@ -56,6 +56,10 @@ extension UserAgent {
         case .registration(let expires): addBindings(to: &message, contact, expires: expires, account: account)
         }
         if let account, !account.configuration.calls.headers.isEmpty { addOwnHeaders(to: &message, request, account) }
+        if request.method == .message, isTooLong(message, for: target) {
+            request.isTooLong = true
+            return false
+        }
         // RFC 6223: whether the server wants to be kept alive, and how often.
         let keep = request.method == .register && configuration.keepAlive.isOn ? ";keep" : ""
         let transaction = stack.sendRequest(
@@ -139,6 +143,7 @@ extension UserAgent {
             if let session { handleUpdateOutcome(outcome, request, session, now: now) }
         case .refer(let id): handleReferOutcome(outcome, request, id, now: now)
         case .notify(let id): handleNotifyOutcome(outcome, id, now: now)
+        case .event(let purpose): handleEventOutcome(outcome, request, purpose, now: now)
         case .bye, .abandonFork, .prack: break
         }
         if let session { removeIfFinished(session) }
@@ -147,6 +152,7 @@ extension UserAgent {
     func session(of purpose: RequestPurpose) -> InviteSession? {
         switch purpose {
         case .invite(let id), .reinvite(let id), .bye(let id), .info(let id), .prack(let id, _), .update(let id, _): sessions[id]
+        case .event(let purpose): purpose.session.flatMap { sessions[$0] }
         case .register, .refer, .notify, .abandonFork: nil
         }
     }

@@ -14,6 +14,7 @@ extension UserAgent {
                 hangUp(session, cause: Causes.shutDown, refusal: 480, now: now)
             }
         }
+        endSubscriptions(now: now)
         for id in accountOrder {
             guard let account = accounts[id] else { continue }
             timers.cancel(.registration(id))
@@ -25,7 +26,9 @@ extension UserAgent {
 
     /// Stops when nothing is owed to anybody.
     func stopIfDone(_ now: MonotonicTime) {
-        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty, connecting.count == 0, races.isEmpty else { return }
+        guard life == .stopping, sessions.isEmpty, requests.isEmpty, locating.isEmpty, subscriptions.isEmpty, connecting.count == 0,
+            races.isEmpty
+        else { return }
         stop()
     }
 
@@ -42,6 +45,7 @@ extension UserAgent {
             timers.cancel(.keepAlive(id))
         }
         dropReferrals()
+        forgetSubscriptions()
         sessions = [:]
         dialogs = [:]
         for transaction in requests.keys.sorted() { timers.cancel(.patience(transaction)) }
@@ -71,6 +75,7 @@ extension UserAgent {
         case .keepAlive(let id): keepAliveDue(id, now: now)
         case .patience(let transaction): patienceOver(transaction, now: now)
         case .race(let id): raceDue(id, now: now)
+        case .event(let timer): fire(timer, now: now)
         case .shutDown: if life == .stopping { stop() }
         }
     }

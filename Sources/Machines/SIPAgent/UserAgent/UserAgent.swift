@@ -48,6 +48,8 @@ public final class UserAgent {
     var unansweredBySource: [IPAddress: Int] = [:]
     /// When the user was last told of a refused direct call.
     var directCallWarnings = WarningPace(.seconds(60))
+    /// Subscriptions and publications.
+    var subscriptions = Subscriptions()
     /// Sessions that are not over for the user.
     var activeCalls = 0
     var referrals = Referrals()

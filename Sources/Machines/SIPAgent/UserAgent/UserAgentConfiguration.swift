@@ -57,6 +57,20 @@ public struct UserAgentConfiguration: Sendable {
     public var reliableProgress: ReliableProgressPolicy
     /// Requests of one session that may wait for name resolution or an answer; `sendInfo` beyond fails.
     public var maximumPendingRequests: Int
+    /// Subscriptions and publications of ours at once; one more fails. 1...100 000.
+    public var maximumSubscriptions: Int
+    /// Notifiers that may answer one forked SUBSCRIBE; what goes beyond is answered 481 and counted.
+    public var maximumSubscriptionForks: Int
+    /// Subscribers to our lines at once; one more is answered 503.
+    public var maximumSubscribers: Int
+    /// A subscription or publication is not refreshed sooner than this, whatever was granted.
+    public var leastSubscriptionInterval: Interval
+    /// Our messages (MESSAGE) without an answer at once; one more fails.
+    public var maximumPendingMessages: Int
+    /// Octets of the body of a message, sent or received; a longer one that comes in is answered 413.
+    public var maximumMessageOctets: Int
+    /// Octets of a whole MESSAGE that goes over a datagram transport (RFC 3428 §8 says 1300).
+    public var maximumDatagramMessage: Int
     /// After `shutDown` the agent stops at the latest after this time.
     public var shutDownLimit: Interval
     /// How long registering may take in all, name resolution and every target included, before it counts as failed.
@@ -94,6 +108,13 @@ public struct UserAgentConfiguration: Sendable {
         maximumAnsweredForks = 100
         reliableProgress = .whenRequired
         maximumPendingRequests = 32
+        maximumSubscriptions = 1000
+        maximumSubscriptionForks = 8
+        maximumSubscribers = 32
+        leastSubscriptionInterval = .seconds(5)
+        maximumPendingMessages = 100
+        maximumMessageOctets = 32_768
+        maximumDatagramMessage = 1300
         shutDownLimit = .milliseconds(1500)
         registrationLimit = .seconds(90)
         unregistrationLimit = .seconds(10)

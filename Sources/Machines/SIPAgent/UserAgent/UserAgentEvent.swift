@@ -104,6 +104,8 @@ public enum UserAgentEvent: Sendable {
     case infoAnswered(SessionID, status: Int, accepted: [MediaType])
     /// News of a transfer: a REFER of ours, or of somebody else.
     case referral(ReferralID, ReferralEvent)
+    /// News of subscriptions, publications and messages.
+    case event(EventNews)
     /// The session is over for the user; comes once for each session.
     case ended(SessionID, SessionEnd)
     case warning(Cause)

@@ -35,6 +35,13 @@ package struct ControlCommand: Sendable, Equatable {
         /// Place another call (`phone`).
         case call(String)
         case quit
+        /// A message to somebody, or (nil) within a call.
+        case message(to: String?, text: String)
+        /// `package`: `mwi`, `dialog` or `presence`; `to` nil: the account's own.
+        case subscribe(to: String?, package: String, expires: Int)
+        case unsubscribe(to: String, package: String)
+        /// `status`: `open`, `closed`, or `off` to take it back.
+        case publish(status: String, note: String?)
     }
 
     package var action: Action
@@ -140,6 +147,24 @@ package struct ControlCommand: Sendable, Equatable {
         case "wake": return .wake
         case "call": return .call(try needed("to"))
         case "quit": return .quit
+        case "message": return .message(to: object["to"]?.text, text: try needed("text"))
+        case "subscribe", "unsubscribe":
+            let package = try needed("package")
+            guard ["mwi", "dialog", "presence"].contains(package) else {
+                throw Failure(command: name, text: "\"package\" is mwi, dialog or presence")
+            }
+            if name == "unsubscribe" { return .unsubscribe(to: try needed("to"), package: package) }
+            let expires = object["expires"]?.number ?? 3600
+            guard expires == expires.rounded(), (0...86_400).contains(expires) else {
+                throw Failure(command: name, text: "\"expires\" is 0 to 86400")
+            }
+            return .subscribe(to: object["to"]?.text, package: package, expires: Int(expires))
+        case "publish":
+            let status = try needed("status")
+            guard ["open", "closed", "off"].contains(status) else {
+                throw Failure(command: name, text: "\"status\" is open, closed or off")
+            }
+            return .publish(status: status, note: object["note"]?.text)
         default: throw Failure(command: name, text: "there is no command \"\(name)\"")
         }
     }

@@ -45,6 +45,11 @@ package enum OptionTable {
         OptionSpec(
             "--direct", "accept|refuse", .choice(["accept", "refuse"]),
             "Calls that do not come from the account's server (default refuse; accept where nothing registers)."),
+        OptionSpec(
+            "--mwi", "off|unsolicited|subscribe", .choice(["off", "unsolicited", "subscribe"]),
+            "News of waiting messages: none, what the server tells by itself, or by subscription too (default unsolicited)."),
+        OptionSpec("--mailbox", "URI", .text, "The mailbox to subscribe to (default: the account's address)."),
+        OptionSpec(flag: "--show-line", "Let others see, by way of the server, when this line is in a call."),
         OptionSpec("--realm", "REALM", .text, "Answer challenges of this realm only (default: the realm of the account's server)."),
         OptionSpec(
             "--push", "provider=…,prid=…[,param=…]", .text, "How the server can wake this phone by a push (RFC 8599)."),
@@ -136,6 +141,14 @@ package enum OptionTable {
         OptionSpec(flag: "--hangup-after-play", "Hang up when --play has been played."),
         OptionSpec("--dtmf", "DIGITS", .text, "Send these once the call is established: 0-9 * # A-D, a comma is a pause."),
         OptionSpec("--header", "'N: V'", .text, "A further header field of the INVITE.", repeats: true),
+    ]
+
+    package static let subscribe = [
+        OptionSpec(
+            "--event", "mwi|dialog|presence", .choice(["mwi", "dialog", "presence"]),
+            "What to show: waiting messages, the calls of a line, or presence."),
+        OptionSpec("--lasting", "S", .integer(1...86_400), "How long a subscription is to last before it is refreshed (default 3600)."),
+        OptionSpec(flag: "--once", "Show the state once and end."),
     ]
 
     package static let answer = [

@@ -8,6 +8,8 @@ package enum Subcommand: String, CaseIterable, Sendable {
     case call
     case answer
     case phone
+    case message
+    case subscribe
     case parse
     case sdpAnswer = "sdp-answer"
 
@@ -20,6 +22,8 @@ package enum Subcommand: String, CaseIterable, Sendable {
         case .call: "Place a call; it ends when the other side or --duration ends it."
         case .answer: "Wait for calls and answer them."
         case .phone: "An interactive phone."
+        case .message: "Send a message; status 0 when it was delivered, or a server has taken it."
+        case .subscribe: "Show waiting messages, the calls of a line or somebody's presence, as they change."
         case .parse: "Print a SIP message as JSON, or where it is wrong."
         case .sdpAnswer: "Print the answer that this user agent gives to an SDP offer."
         }
@@ -29,6 +33,8 @@ package enum Subcommand: String, CaseIterable, Sendable {
     package var operandPlaceholder: String {
         switch self {
         case .call: "URI"
+        case .message: "URI TEXT"
+        case .subscribe: "[URI]"
         case .parse: "[FILE|-]"
         case .sdpAnswer: "FILE"
         case .demo, .serve, .register, .answer, .phone: ""
@@ -39,7 +45,8 @@ package enum Subcommand: String, CaseIterable, Sendable {
     package var operandCount: ClosedRange<Int> {
         switch self {
         case .call, .sdpAnswer: 1...1
-        case .parse: 0...1
+        case .message: 2...2
+        case .parse, .subscribe: 0...1
         case .demo, .serve, .register, .answer, .phone: 0...0
         }
     }
@@ -67,6 +74,8 @@ package enum Subcommand: String, CaseIterable, Sendable {
                     ("Options", OptionTable.placing + [OptionTable.transfers] + OptionTable.control), ("Account", OptionTable.account),
                     ("Calls", OptionTable.calls), ("Media", OptionTable.media),
                 ]
+            case .message: [("Options", OptionTable.control), ("Account", OptionTable.account)]
+            case .subscribe: [("Options", OptionTable.subscribe + OptionTable.control), ("Account", OptionTable.account)]
             case .parse: []
             case .sdpAnswer: [("Options", [OptionTable.codecs, OptionTable.srtp])]
             }

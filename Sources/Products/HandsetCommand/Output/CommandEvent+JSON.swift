@@ -21,6 +21,7 @@ extension CommandEvent {
         case .statistics: "statistics"
         case .warning: "warning"
         case .ended: "ended"
+        case .notification(let event): event.name
         case .done: "done"
         case .error: "error"
         case .binding: "binding"
@@ -71,6 +72,7 @@ extension CommandEvent {
         case .warning(let code, let text, let reference):
             (reference ?? .none).object(("code", .string(code)), ("text", .string(text)))
         case .ended(let reference, let cause, let duration): reference.object(Self.endMembers(cause, duration))
+        case .notification(let event): event.fields
         case .done(let command, let reference): (reference ?? .none).object(("command", .string(command)))
         case .error(let command, let text, let reference):
             (reference ?? .none).object(("command", .string(command)), ("text", .string(text)))

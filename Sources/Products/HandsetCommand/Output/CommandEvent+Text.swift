@@ -33,6 +33,7 @@ extension CommandEvent {
         case .ended(let reference, let cause, let duration):
             "\(reference) ended" + (duration.map { " after \(JSONValue.hundredths($0.seconds)) s" } ?? "")
                 + ": \(cause.sentence) (\(cause.code))"
+        case .notification(let event): event.line
         case .done(let command, _): "\(command): done"
         case .error(let command, let text, _): "\(command): \(text)"
         case .binding(let user, let state, let contact, let expires):

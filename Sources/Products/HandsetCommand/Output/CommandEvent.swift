@@ -24,6 +24,8 @@ package enum CommandEvent: Sendable {
     case statistics(CallReference, StreamStatistics)
     case warning(code: String, text: String, call: CallReference?)
     case ended(CallReference, Cause, duration: Interval?)
+    /// News of messages, subscriptions and published state.
+    case notification(NotificationEvent)
     /// The answer to a control line.
     case done(command: String, call: CallReference?)
     case error(command: String, text: String, call: CallReference?)

@@ -67,6 +67,9 @@ extension AccountSettings {
         account.push = registration.push
         account.gruu = registration.gruu
         account.instance = registration.instance
+        account.messageWaiting = messageWaiting
+        account.mailbox = mailbox?.sip
+        account.allowsDialogSubscriptions = showsLine
         return account
     }
 }

@@ -7,7 +7,7 @@ import PhoneCore
 /// One typed line as a control command.
 enum PhoneLine {
     static let help = """
-        call NUMBER|URI   answer [hold|end]   swap   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   quality   help   quit
+        call NUMBER|URI   answer [hold|end]   swap   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   message URI TEXT   quality   help   quit
         transfer NUMBER|URI   attended CALL   accept-transfer   reject-transfer   conference   part
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
@@ -52,6 +52,9 @@ enum PhoneLine {
         case "reject-transfer": return command(.rejectTransfer(status: 603))
         case "conference": return command(.conference(rest), call: nil)
         case "part": return command(.part)
+        case "message", "m":
+            guard rest.count >= 2 else { return .failure(.init(command: name, text: "message whom, and what?")) }
+            return command(.message(to: rest[0], text: rest.dropFirst().joined(separator: " ")), call: nil)
         case "quality", "q": return command(.statistics)
         case "wake": return command(.wake, call: nil)
         case "quit", "exit": return command(.quit, call: nil)

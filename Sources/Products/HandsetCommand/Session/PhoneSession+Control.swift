@@ -26,6 +26,11 @@ extension PhoneSession {
 
     /// The call that a command means: the one named, else the newest.
     private func target(_ command: ControlCommand) -> CallID? {
+        switch command.action {
+        // These are of no call, unless they name one.
+        case .message(_?, _), .subscribe, .unsubscribe, .publish: if command.call == nil { return nil }
+        default: break
+        }
         if let name = command.call { return shown.first { "\($0.value.number)" == name }?.key }
         return shown.max { $0.value.number < $1.value.number }?.key
     }
@@ -36,6 +41,7 @@ extension PhoneSession {
         case .quit: return finish(.completed)
         case .call(let dialled): return try dial(dialled, phone)
         case .wake: return phone.assumeIsolated { $0.wake() }
+        case .message, .subscribe, .unsubscribe, .publish: return try correspond(command, id, phone)
         default: break
         }
         if try carryOutTransfer(command, id, phone) { return }
@@ -54,7 +60,9 @@ extension PhoneSession {
             case .reject(let status): try phone.reject(id, status: status)
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
-            case .quit, .call, .wake, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part: break
+            case .quit, .call, .wake, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part,
+                .message, .subscribe, .unsubscribe, .publish:
+                break
             }
         }
     }

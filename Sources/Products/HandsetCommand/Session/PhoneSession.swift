@@ -41,7 +41,9 @@ actor PhoneSession {
     var features: CallFeatureSettings?
     var phone: Phone?
     var account: Account?
-    private var accountName = ""
+    private(set) var accountName = ""
+    /// Messages and subscriptions.
+    var notifications = Notifications()
     var shown: [CallID: Shown] = [:]
     /// What is played and recorded, by its port.
     var files: [PortID: (call: CallID, path: String)] = [:]
@@ -156,6 +158,7 @@ actor PhoneSession {
         case .ended(let id, let end): callEnded(id, end, phone)
         case .port(let event): portEvent(event, phone)
         case .warning(let id, let cause): warn(id, cause)
+        case .subscription, .messageWaiting, .publication, .message: notification(event)
         case .mediaSource, .stopped: break
         }
     }

@@ -37,6 +37,10 @@ package struct AccountSettings: Sendable {
     package var registration: RegistrationSettings
     /// Whether the other side of a call may transfer us.
     package var transfers: TransferPolicy
+    package var messageWaiting: MessageWaiting
+    package var mailbox: URI?
+    /// Whether others may subscribe to the calls of the line.
+    package var showsLine: Bool
 
     /// Reads `--password-file` if it is given.
     package init(_ invocation: Invocation, environment: (String) -> String? = Environment.value) throws(CommandFailure) {
@@ -56,7 +60,11 @@ package struct AccountSettings: Sendable {
         usesOutbound = invocation.value("--outbound") != "off"
         rtpPorts = invocation.value("--rtp-ports").flatMap(Address.parsePorts)
         dnsServer = invocation.value("--dns").flatMap(Address.parse)
-        registers = address != nil && !invocation.has("--no-register")
+        // A message needs no way back to us.
+        registers = address != nil && !invocation.has("--no-register") && invocation.subcommand != .message
+        messageWaiting = invocation.value("--mwi").flatMap(MessageWaiting.init) ?? .unsolicited
+        mailbox = try Self.uri(invocation, "--mailbox")
+        showsLine = invocation.has("--show-line")
         expires = invocation.integer("--expires") ?? 600
         acceptsDirectCalls = invocation.value("--direct").map { $0 == "accept" } ?? !registers
         registration = try RegistrationSettings(invocation)

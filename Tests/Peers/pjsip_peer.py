@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pjsip phone (PyPI pjsua2-python) driven by lines on standard input; tells events as JSON lines on standard output.
 
-Commands: call URI | answer [STATUS] | hold | resume | update | dtmf DIGITS | info DIGIT | transfer URI | attended | hangup | quit
-Events:   ready, registration, incoming, call (state, status), media (active, codec), dtmf (digit), error,
+Commands: call URI | answer [STATUS] | hold | resume | update | dtmf DIGITS | info DIGIT | transfer URI | attended | hangup |
+          message URI TEXT | watch URI | status TEXT | quit
+Events:   ready, registration, incoming, call (state, status), media (active, codec), dtmf (digit), message (from, text),
+          message-sent (status), buddy (status), error,
           transfer (state requested with target, or told with status and final; replaced)
 
 pjsip is GPL: it is an installed test peer only, never part of Handset."""
@@ -29,6 +31,7 @@ arguments.add_argument("--transport", default="udp", choices=["udp", "tcp", "tls
 arguments.add_argument("--ca", help="the authorities to trust for TLS")
 arguments.add_argument("--play")
 arguments.add_argument("--record")
+arguments.add_argument("--publish", action="store_true", help="publish the presence of the account")
 arguments.add_argument("--auto-answer", type=int, default=0, help="answer every call with this status")
 arguments.add_argument("--prack", action="store_true", help="require reliable provisional responses")
 arguments.add_argument("--timer", type=int, default=0, help="require a session timer of so many seconds")
@@ -101,12 +104,35 @@ class Account(pj.Account):
     def onRegState(self, parameters):
         tell("registration", status=parameters.code, reason=parameters.reason)
 
+    def onInstantMessage(self, parameters):
+        tell("message", **{"from": parameters.fromUri}, text=parameters.msgBody, type=parameters.contentType)
+
+    def onInstantMessageStatus(self, parameters):
+        tell("message-sent", status=int(parameters.code), text=parameters.msgBody)
+
     def onIncomingCall(self, parameters):
         call = Call(self, parameters.callId)
         calls.append(call)
         tell("incoming", remote=call.getInfo().remoteUri)
         if options.auto_answer:
             answer(call, options.auto_answer)
+
+
+class Buddy(pj.Buddy):
+    def onBuddyState(self):
+        info = self.getInfo()
+        tell("buddy", uri=info.uri, status=int(info.presStatus.status), text=info.presStatus.statusText, subscription=info.subStateName)
+
+
+def buddy(uri, watch):
+    """The buddy of that URI, made where there is none; it watches the presence if that is wanted."""
+    if uri not in buddies:
+        configuration = pj.BuddyConfig()
+        configuration.uri = uri
+        configuration.subscribe = watch
+        buddies[uri] = Buddy()
+        buddies[uri].create(account, configuration)
+    return buddies[uri]
 
 
 def answer(call, status):
@@ -116,6 +142,7 @@ def answer(call, status):
 
 
 finished = []
+buddies = {}
 endpoint = pj.Endpoint()
 endpoint.libCreate()
 configuration = pj.EpConfig()
@@ -157,6 +184,7 @@ if options.timer:
     account_configuration.callConfig.timerUse = pj.PJSUA_SIP_TIMER_REQUIRED
     account_configuration.callConfig.timerMinSESec = 90
     account_configuration.callConfig.timerSessExpiresSec = options.timer
+account_configuration.presConfig.publishEnabled = options.publish
 account = Account()
 account.create(account_configuration, True)
 tell("ready", version=endpoint.libVersion().full)
@@ -209,6 +237,17 @@ while True:
             calls[-2].xferReplaces(calls[-1], pj.CallOpParam(True))
         elif command == "hangup":
             call.hangup(pj.CallOpParam(True))
+        elif command == "message":
+            parameters = pj.SendInstantMessageParam()
+            parameters.content = " ".join(rest[1:])
+            buddy(rest[0], False).sendInstantMessage(parameters)
+        elif command == "watch":
+            buddy(rest[0], True)
+        elif command == "status":
+            presence = pj.PresenceStatus()
+            presence.status = pj.PJSUA_BUDDY_STATUS_ONLINE
+            presence.note = " ".join(rest)
+            account.setOnlineStatus(presence)
         elif command == "quit":
             break
         else:

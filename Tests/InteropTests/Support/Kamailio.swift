@@ -64,7 +64,7 @@ struct Kamailio {
     }
 
     /// Whether somebody accepts TCP connections at the port.
-    private static func answers(_ port: Int) -> Bool {
+    static func answers(_ port: Int) -> Bool {
         let handle = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(handle) }
         var address = sockaddr_in()

@@ -35,6 +35,13 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: testing)
 }
 
+// libdbus keeps one of its headers beside the library. Only headers: the library is loaded when it is needed.
+let dbusHeaders: [String] = {
+    let libraries = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
+    let folders = ["/usr/include/dbus-1.0"] + libraries.sorted().map { "/usr/lib/\($0)/dbus-1.0/include" }
+    return folders.filter { FileManager.default.fileExists(atPath: $0) }.map { "-I" + $0 }
+}()
+
 // Floor 1, vocabulary: values; no Foundation, no clock, no socket, no thread.
 var targets: [Target] = [
     target("Vocabulary", "Essentials", []),
@@ -57,6 +64,8 @@ targets += [
     target("Machines", "WebSocket", ["Crypto", "Essentials"]),
     target("Machines", "Media", ["RTP", "Essentials"]),
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
+    target(
+        "Machines", "CallAnalysis", ["SIPAgent", "SIP", "SDP", "RTP", "Essentials"], folders: ["Capture", "Diagnosis", "Drawing"]),
     target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials"]),
 ]
 
@@ -70,6 +79,13 @@ targets += [
     .systemLibrary(name: "COpus", path: "Sources/World/COpus"),
     target("World", "Codecs", ["COpus", "Media"]),
     target("World", "Networking", ["CPosix", "CCares", "SecureChannel", "WebSocket", "Crypto", "SIPAgent", "SIP", "Essentials"]),
+    .target(name: "CPulse", path: "Sources/World/CPulse", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    target("World", "AudioDevices", ["CPulse", "Media"]),
+    .target(name: "CEdit", path: "Sources/World/CEdit", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(
+        name: "CDBus", path: "Sources/World/CDBus", cSettings: [.unsafeFlags(dbusHeaders)],
+        linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    target("World", "SecretStore", ["CDBus", "Crypto"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]
 
@@ -79,7 +95,7 @@ targets += [
         "Face", "Handset",
         [
             "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials",
-            "Networking", "CryptoOpenSSL", "MediaRuntime",
+            "Networking", "CryptoOpenSSL", "MediaRuntime", "AudioDevices",
         ]),
     target(
         "TestKit", "HandsetTestKit",
@@ -91,8 +107,8 @@ targets += [
     .executableTarget(
         name: "HandsetCommand",
         dependencies: [
-            "Handset", "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials",
-            "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs",
+            "Handset", "PhoneCore", "SIPServer", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages",
+            "Crypto", "Essentials", "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs", "CEdit", "SecretStore",
         ],
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
 ]
@@ -132,13 +148,22 @@ targets += [
     tests(
         "NetworkingTests", ["TestCertificates", "CryptoOpenSSL", "WebSocket", "Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
+    tests("AudioDevicesTests", ["AudioDevices", "SecretStore", "Crypto", "Media", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
-    tests("InteropTests", ["TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "PhoneCore", "SIPAgent", "Essentials"]),
+    tests(
+        "InteropTests",
+        [
+            "TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "AudioDevices", "SecretStore", "PhoneCore", "Media", "SIPAgent",
+            "Crypto", "Essentials",
+        ]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests(
-        "HandsetCommandTests", ["HandsetCommand", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP", "Crypto", "Essentials"]),
+        "HandsetCommandTests",
+        [
+            "HandsetCommand", "CallAnalysis", "SecretStore", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP", "Crypto", "Essentials",
+        ]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(
         "SimulationTests",
@@ -150,6 +175,7 @@ targets += [
             "Essentials",
         ]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
+    tests("CallAnalysisTests", ["CallAnalysis", "SIPAgent", "SIP", "Essentials"]),
     tests("ScenarioTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(
@@ -168,7 +194,8 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
         .executableTarget(
             name: "HandsetFuzz",
             dependencies: [
-                "CLibFuzzer", "PhoneCore", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN", "EventPackages", "Crypto",
+                "CLibFuzzer", "PhoneCore", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN", "EventPackages",
+                "Crypto",
                 "Essentials",
             ],
             path: "Fuzz/HandsetFuzz", swiftSettings: testing + coverage),

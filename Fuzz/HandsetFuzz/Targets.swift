@@ -15,6 +15,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "websocket": fuzzWebSocket,
     "media": fuzzMedia,
     "agent": fuzzAgent,
+    "capture": fuzzCapture,
 ]
 
 /// The target of this process.

@@ -48,9 +48,12 @@ import Testing
         for name in ["CCares", "COpenSSL", "COpus"] {
             options += ["-Xcc", "-fmodule-map-file=\(Repository.root.path)/Sources/World/\(name)/module.modulemap"]
         }
-        let map = Repository.buildFolder.appending(path: "CPosix.build/module.modulemap").path
-        if FileManager.default.fileExists(atPath: map) { options += ["-Xcc", "-fmodule-map-file=\(map)"] }
-        return options + ["-Xcc", "-I\(Repository.root.path)/Sources/World/CPosix/include"]
+        for name in ["CPosix", "CPulse"] {
+            let map = Repository.buildFolder.appending(path: "\(name).build/module.modulemap").path
+            if FileManager.default.fileExists(atPath: map) { options += ["-Xcc", "-fmodule-map-file=\(map)"] }
+            options += ["-Xcc", "-I\(Repository.root.path)/Sources/World/\(name)/include"]
+        }
+        return options
     }
 
     @Test func everySystemLibraryOfTheManifestIsDescribed() throws {

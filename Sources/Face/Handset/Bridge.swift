@@ -36,6 +36,10 @@ public struct Bridge: Sendable {
     /// A port that gives back what it hears.
     public func openEcho() async -> PortID { await open { .openEcho($0) } }
 
+    /// The loudspeaker and the microphone: `default`, `null` (silence) or a name of the sound server. What becomes of it is told by
+    /// `PhoneEvent.port(.deviceChanged)`.
+    public func openDevice(_ name: String = "default") async -> PortID { await open { .openDevice($0, name: name) } }
+
     /// Starts a player from its first sample.
     public func start(_ player: PortID) async { await phone.order(.startPlayer(player)) }
 

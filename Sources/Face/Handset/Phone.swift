@@ -111,9 +111,10 @@ public actor Phone {
     private func mediaRuntime() -> MediaRuntime {
         if let media { return media }
         let address = settings.mediaAddress ?? settings.listeners.first?.address.ip ?? .anyV4
-        let configuration = MediaRuntimeConfiguration(
+        var configuration = MediaRuntimeConfiguration(
             engine: MediaConfiguration(bridgeRate: settings.bridgeRate, codecs: settings.codecs), address: address,
             ports: settings.mediaPorts)
+        configuration.devices = settings.devices
         let runtime = MediaRuntime(loop: loop, configuration: configuration, random: RandomSource(SecureRandom())) { [weak self] event in
             self?.assumeIsolated { $0.receive(event) }
         }

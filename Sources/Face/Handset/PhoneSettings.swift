@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import AudioDevices
 import Essentials
 import Media
+import MediaRuntime
 import Networking
 import PhoneCore
 import SIP
@@ -40,6 +42,9 @@ public struct PhoneSettings: Sendable {
     public var dnsServer: SocketAddress?
     /// How connections over WebSocket are made: the path that the server wants, limits.
     public var webSocket = WebSocketSettings()
+    /// Makes the sound devices that `MediaCommand.openDevice` names; the default knows `null`, `default` and those of the sound
+    /// server.
+    public var devices: SoundDeviceFactory = { name, rate in SoundDevices.open(name, rate: rate) }
     public var log: LogSettings
     /// Called on the loop for every SIP message sent or received, credentials masked; must not block.
     public var trace: (@Sendable (TraceRecord) -> Void)?

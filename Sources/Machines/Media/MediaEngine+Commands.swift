@@ -18,6 +18,7 @@ extension MediaEngine {
         case .openRecorder(let id, _): open(id) { RecorderPort(id: id, frameSize: frameSize) }
         case .openTone(let id, let tone): open(id) { TonePort(id: id, frameSize: frameSize, tone: tone) }
         case .openEcho(let id): open(id) { EchoPort(id: id, frameSize: frameSize) }
+        case .openDevice(let id, _): open(id) { DevicePort(id: id, frameSize: frameSize) }
         case .connect(let from, let to): connect(Connection(to: to, from: from))
         case .disconnect(let from, let to):
             connections.removeAll { $0 == Connection(to: to, from: from) }
@@ -46,6 +47,12 @@ extension MediaEngine {
     public func openRecorder(_ id: PortID, sink: any RecorderSink) {
         if index(of: id) == nil { open(id) { RecorderPort(id: id, frameSize: frameSize) } }
         port(id, as: RecorderPort.self)?.open(sink)
+    }
+
+    /// Gives a device port its device. The port is made if there is none.
+    public func openDevice(_ id: PortID, device: any SoundDevice) {
+        if index(of: id) == nil { open(id) { DevicePort(id: id, frameSize: frameSize) } }
+        port(id, as: DevicePort.self)?.open(device)
     }
 
     private func port<Kind: BridgePort>(_ id: PortID, as kind: Kind.Type) -> Kind? {

@@ -135,6 +135,8 @@ public enum MediaCommand: Sendable {
     case openTone(PortID, Tone)
     /// Everything heard on the port's input comes back out of it: an echo service.
     case openEcho(PortID)
+    /// World: open the loudspeaker and the microphone of that name and hand them to the engine (`MediaEngine.openDevice`).
+    case openDevice(PortID, name: String)
     /// Joins one direction: `from` is heard by `to`.
     case connect(from: PortID, to: PortID)
     case disconnect(from: PortID, to: PortID)
@@ -165,6 +167,8 @@ public enum MediaEvent: Sendable {
     case playbackFinished(PortID)
     /// A file could not be opened, read or written.
     case fileFailed(PortID, reason: String)
+    /// A device is ready, half there, or silent from now on.
+    case deviceChanged(PortID, SoundDeviceState)
     /// No packet for this long although the peer should be sending; told once a gap.
     case streamSilent(PortID, Interval)
     /// Packets come again after `streamSilent` or `remoteLeft`.

@@ -36,7 +36,7 @@ extension PhoneCore {
                 portClosed(port, statistics)
             }
         case .remoteLeft(let port): streamSilent(port, .zero, now: now)
-        case .playbackStarted, .playbackFinished, .fileFailed: emit(.port(event))
+        case .playbackStarted, .playbackFinished, .fileFailed, .deviceChanged: emit(.port(event))
         }
         drainAgent(now: now)
     }

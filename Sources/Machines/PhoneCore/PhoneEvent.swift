@@ -83,6 +83,13 @@ public struct CallEnd: Sendable {
     public var wasEstablished: Bool
     /// From the answer to the end; zero if never answered.
     public var duration: Interval
+
+    public init(cause: Cause, isByRemote: Bool, wasEstablished: Bool, duration: Interval) {
+        self.cause = cause
+        self.isByRemote = isByRemote
+        self.wasEstablished = wasEstablished
+        self.duration = duration
+    }
 }
 
 /// What a phone tells its application. In order; the same happenings give the same events.

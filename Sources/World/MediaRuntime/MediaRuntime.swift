@@ -27,6 +27,7 @@ public final class MediaRuntime {
     private var events: [MediaEvent] = []
     private var isDeliveryPlanned = false
     private var isStopped = false
+    private var devices = DeviceWatch()
     private var manualTimer: TimerToken?
     private var isRealTime = false
     public private(set) var counters = Counters<MediaRuntimeCounter>()
@@ -76,6 +77,7 @@ public final class MediaRuntime {
         case .openTone(let port, _), .openEcho(let port):
             guard start(port) != nil else { return }
             order(.command(command))
+        case .openDevice(let port, let name): openDevice(port, name)
         case .configureStream, .connect, .disconnect, .setGain, .startPlayer, .sendDigits, .reportStatistics, .closePort:
             guard running != nil else { return }
             order(.command(command))
@@ -106,6 +108,7 @@ public final class MediaRuntime {
         for signal in running.signals { cposix_signal_close(signal) }
         for port in streams.keys.sorted() { streams[port]?.close() }
         streams = [:]
+        devices.close()
     }
 
     /// How the media thread has kept its time; nil before it started.
@@ -217,6 +220,29 @@ public final class MediaRuntime {
         }) {}
     }
 
+    // MARK: Devices
+
+    private func openDevice(_ port: PortID, _ name: String) {
+        guard start(port) != nil else { return }
+        order(.command(.openDevice(port, name: name)))
+        guard let make = configuration.devices else {
+            return emit(.deviceChanged(port, .failed(reason: "this program has no sound devices")))
+        }
+        let device = make(name, configuration.engine.bridgeRate)
+        let isFirst = devices.isEmpty
+        devices.add(port, device)
+        order(.device(port, device))
+        if isFirst { watchDevices() }
+    }
+
+    private func watchDevices() {
+        loop.schedule(at: loop.now + DeviceWatch.period) { [weak self] in
+            guard let self, !isStopped, !devices.isEmpty else { return }
+            for (port, state) in devices.changes() { emit(.deviceChanged(port, state)) }
+            watchDevices()
+        }
+    }
+
     // MARK: Between the threads
 
     private func order(_ order: MediaOrder) {
@@ -256,6 +282,8 @@ public final class MediaRuntime {
             case .closed(let port):
                 sendPackets(running.media)
                 streams.removeValue(forKey: port)?.close()
+                // The media thread has let go of it.
+                devices.remove(port)?.close()
             }
         }
         deliver()

@@ -20,6 +20,8 @@ public struct MediaRuntimeConfiguration: Sendable {
     public var playerFileLimit = 256 << 20
     /// After the media thread was late by more than this, the frames in between are left out.
     public var catchUpLimit = Interval.milliseconds(1_000)
+    /// Makes sound devices; nil: a device port is silent and says so.
+    public var devices: SoundDeviceFactory?
     /// Octets of packets on their way to the media thread, and as many on the way back.
     public var packetRing = 1 << 20
 

@@ -15,6 +15,7 @@ enum MediaOrder: Sendable {
     case command(MediaCommand)
     case player(PortID, WAVAudio, loops: Bool)
     case recorder(PortID, RecordingSink)
+    case device(PortID, any SoundDevice)
     case stop
 }
 
@@ -164,6 +165,7 @@ final class MediaWorker: @unchecked Sendable {
             case .recorder(let port, let sink):
                 if open.contains(port) { engine.openRecorder(port, sink: sink) } else { sink.close() }
                 cposix_signal_raise(files)
+            case .device(let port, let device): if open.contains(port) { engine.openDevice(port, device: device) }
             case .stop:
                 for port in open.sorted() { close(port, now: now) }
                 isStopped = true
@@ -174,7 +176,8 @@ final class MediaWorker: @unchecked Sendable {
 
     private func take(_ command: MediaCommand, now: MonotonicTime) {
         switch command {
-        case .openStream(let port, _), .openPlayer(let port, _, _), .openTone(let port, _), .openEcho(let port):
+        case .openStream(let port, _), .openPlayer(let port, _, _), .openTone(let port, _), .openEcho(let port),
+            .openDevice(let port, _):
             open.insert(port)
         case .openRecorder(let port, _):
             open.insert(port)

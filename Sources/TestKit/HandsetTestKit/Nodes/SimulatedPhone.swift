@@ -190,7 +190,7 @@ public final class SimulatedPhone: SimulatedNode {
             let recorder = MemoryRecorder()
             recordings[path] = recorder
             engine.openRecorder(port, sink: recorder)
-        case .openTone(let port, _), .openEcho(let port):
+        case .openTone(let port, _), .openEcho(let port), .openDevice(let port, _):
             engine.handle(command, now: world.now)
             opened(port)
         case .closePort(let port):

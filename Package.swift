@@ -155,14 +155,16 @@ targets += [
     tests(
         "InteropTests",
         [
-            "TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "AudioDevices", "SecretStore", "PhoneCore", "Media", "SIPAgent",
+            "TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "AudioDevices", "SecretStore", "PhoneCore", "Media",
+            "SIPAgent",
             "Crypto", "Essentials",
         ]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests(
         "HandsetCommandTests",
         [
-            "HandsetCommand", "CallAnalysis", "SecretStore", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP", "Crypto", "Essentials",
+            "HandsetCommand", "CallAnalysis", "SecretStore", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP", "Crypto",
+            "Essentials",
         ]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(

@@ -24,7 +24,8 @@ func invocation(_ arguments: String...) throws -> Invocation {
     }
 
     @Test(arguments: [
-        [], ["nothing"], ["explain"], ["call"], ["call", "a", "b"], ["call", "a", "--nope"], ["call", "a", "--json=1"],
+        [], ["nothing"], ["explain"], ["explain", "a", "b"], ["call"], ["call", "a", "b"], ["call", "a", "--nope"],
+        ["call", "a", "--json=1"],
         ["call", "a", "--duration"],
         ["call", "a", "--duration", "x"], ["call", "a", "--duration", "-1"], ["call", "a", "--json", "--json"],
         ["call", "a", "--listen", "host"],
@@ -47,7 +48,6 @@ func invocation(_ arguments: String...) throws -> Invocation {
         ["--turn", "turn:x"],
         ["--srtp", "prefer"], ["--srtp", "require"], ["--program", "cat"], ["--redundancy", "auto"], ["--redundancy", "2"],
         ["--report", "a.html"],
-        ["--device", "default"], ["--device", "Speaker"],
     ])
     func whatALaterStepBringsSaysSo(option: [String]) {
         let error = #expect(throws: UsageError.self) { try Invocation.parse(["call", "sip:a@b"] + option) }
@@ -59,6 +59,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
     @Test(arguments: [
         ["--transport", "udp"], ["--transport", "tcp"], ["--transport", "ws"], ["--ws-path", "/ws"], ["--keep-alive", "0"],
         ["--outbound", "off"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--device", "null"],
+        ["--device", "default"], ["--device", "out,in"],
         ["--codecs", "PCMA,pcmu"], ["--codecs", "opus,g722"],
         ["--bitrate", "24"], ["--listen", "[::1]:0"], ["--listen", "localhost:5070"], ["--listen", "tls:127.0.0.1:0"],
         ["--transport", "tls"], ["--ca", "f"], ["--pin", "ab"], ["--rtp-ports", "10000-10100"],

@@ -4,8 +4,8 @@ import Essentials
 
 /// What every subcommand is given: its options and the ways out.
 package struct CommandContext: Sendable {
-    package let invocation: Invocation
-    package let events: EventPrinter
+    package var invocation: Invocation
+    package var events: EventPrinter
     package let log: CommandLog
     /// Where SIP messages are written, if `--trace` was given.
     package let trace: TraceWriter?

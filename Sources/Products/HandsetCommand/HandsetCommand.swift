@@ -64,6 +64,7 @@ package struct HandsetCommand {
         case .phone: try await runPhone(context)
         case .message: try await runMessage(context)
         case .subscribe: try await runSubscribe(context)
+        case .explain: try runExplain(context)
         case .parse: try runParse(context)
         case .sdpAnswer: try runSDPAnswer(context)
         }

@@ -72,6 +72,8 @@ final class Subprocess: Sendable {
 
     func write(_ line: String) { try? input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
+    func endInput() { try? input.fileHandleForWriting.close() }
+
     func interrupt() { kill(process.processIdentifier, SIGTERM) }
 
     /// Waits for the end; ends the program when the time is over, which is a failure.

@@ -83,8 +83,9 @@ package enum OptionTable {
             "--record", "FILE.wav", .text,
             "Write what would go to the loudspeaker, in real time (mono, 16 bit); answer numbers the files unless --calls is 1."),
         OptionSpec(
-            "--device", "null|default|NAME", .text, "Microphone and loudspeaker (default null: silence).",
-            laterValues: ["*": "sound devices come with a later version."], worksWith: ["null"]),
+            "--device", "null|default|NAME", .text,
+            "Loudspeaker and microphone of the sound server, SINK,SOURCE where they differ (default null: silence; phone at a terminal: default)."
+        ),
         codecs,
         OptionSpec("--ptime", "MS", .choice(["10", "20", "30", "40", "60"]), "Milliseconds of audio a packet (default 20)."),
         OptionSpec("--bitrate", "KBPS", .integer(6...510), "Bit rate of Opus (default 32)."),
@@ -130,6 +131,13 @@ package enum OptionTable {
         OptionSpec("--recordings", "DIR", .text, "Where the service record writes (default ./handset-recordings)."),
         OptionSpec("--cert", "FILE", .text, "The server's certificate for tls, PEM, those of its authorities behind it."),
         OptionSpec("--key", "FILE", .text, "The key of the certificate, PEM, not encrypted."),
+    ]
+
+    package static let explain = [
+        OptionSpec("--html", "FILE", .text, "Write a page too, with the ladder drawn and every message; it needs no network."),
+        OptionSpec("--call", "CALL-ID", .text, "Only the conversation whose Call-ID begins so."),
+        OptionSpec(flag: "--no-ladder", "Verdicts and findings alone."),
+        OptionSpec("--width", "N", .integer(60...400), "Characters a line of the ladder (default 110)."),
     ]
 
     package static let register = [

@@ -10,6 +10,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
     case phone
     case message
     case subscribe
+    case explain
     case parse
     case sdpAnswer = "sdp-answer"
 
@@ -24,6 +25,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
         case .phone: "An interactive phone."
         case .message: "Send a message; status 0 when it was delivered, or a server has taken it."
         case .subscribe: "Show waiting messages, the calls of a line or somebody's presence, as they change."
+        case .explain: "Say what happened in a trace or capture of calls and why it failed, and draw it."
         case .parse: "Print a SIP message as JSON, or where it is wrong."
         case .sdpAnswer: "Print the answer that this user agent gives to an SDP offer."
         }
@@ -36,6 +38,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
         case .message: "URI TEXT"
         case .subscribe: "[URI]"
         case .parse: "[FILE|-]"
+        case .explain: "TRACE|PCAP"
         case .sdpAnswer: "FILE"
         case .demo, .serve, .register, .answer, .phone: ""
         }
@@ -44,7 +47,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
     /// How many operands may stand.
     package var operandCount: ClosedRange<Int> {
         switch self {
-        case .call, .sdpAnswer: 1...1
+        case .call, .explain, .sdpAnswer: 1...1
         case .message: 2...2
         case .parse, .subscribe: 0...1
         case .demo, .serve, .register, .answer, .phone: 0...0
@@ -76,6 +79,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
                 ]
             case .message: [("Options", OptionTable.control), ("Account", OptionTable.account)]
             case .subscribe: [("Options", OptionTable.subscribe + OptionTable.control), ("Account", OptionTable.account)]
+            case .explain: [("Options", OptionTable.explain)]
             case .parse: []
             case .sdpAnswer: [("Options", [OptionTable.codecs, OptionTable.srtp])]
             }
@@ -83,5 +87,5 @@ package enum Subcommand: String, CaseIterable, Sendable {
     }
 
     /// Subcommands of a later version, each with its sentence.
-    package static let later = ["explain": "explaining a trace comes with a later version."]
+    package static let later: [String: String] = [:]
 }

@@ -3,6 +3,7 @@
 import Essentials
 import Handset
 import SIP
+import SIPAgent
 
 /// Writes each SIP message of `--trace FILE` as a line: the input of `explain`.
 package struct TraceWriter: Sendable {
@@ -14,6 +15,14 @@ package struct TraceWriter: Sendable {
     private let output: LineOutput
 
     package init(output: LineOutput) { self.output = output }
+
+    /// Notes why something ended or went wrong, so that `explain` need not guess.
+    package func write(_ cause: Cause, at time: MonotonicTime) {
+        let evidence = cause.evidence.map { JSONValue.object(("name", .string($0.name)), ("value", .string(SecretMask.masked($0.value)))) }
+        let line = JSONValue.object(
+            ("time", .seconds(time)), ("cause", .string(cause.code)), ("text", .string(cause.sentence)), ("evidence", .array(evidence)))
+        output.write(line.description)
+    }
 
     package func write(
         _ direction: Direction, _ transport: TransportProtocol, local: SocketAddress?, remote: SocketAddress,

@@ -116,6 +116,18 @@ extension TraceWriter {
     }
 }
 
+extension PhoneEvent {
+    /// Why something ended or went wrong, if this event tells of it.
+    var cause: Cause? {
+        switch self {
+        case .ended(_, let end): end.cause
+        case .warning(_, let cause), .holdFailed(_, let cause), .digitFailed(_, let cause): cause
+        case .registration(_, .refused(let cause)), .registration(_, .failed(let cause, _)): cause
+        default: nil
+        }
+    }
+}
+
 extension CommandLog.Level {
     /// The face's level from which on records are made.
     var phoneLevel: LogSettings.Level {

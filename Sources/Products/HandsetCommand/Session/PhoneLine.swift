@@ -5,49 +5,55 @@
 import PhoneCore
 
 /// One typed line as a control command.
-enum PhoneLine {
-    static let help = """
-        call NUMBER|URI   answer [hold|end]   swap   reject [STATUS]   hangup   hold   resume   mute   unmute   dtmf DIGITS   message URI TEXT   quality   help   quit
-        transfer NUMBER|URI   attended CALL   accept-transfer   reject-transfer   conference   part
+package enum PhoneLine {
+    package static let help = """
+        NUMBER | ADDRESS       call it (or: call NUMBER|ADDRESS)
+        answer (a) [hold|end]  take the call that rings; the other one is held or ended
+        reject [STATUS]        refuse it                       hangup (h)             end the call
+        hold, resume           the call                        swap (s)               between two calls
+        mute, unmute           the microphone                  dtmf DIGITS (d)        send digits
+        transfer ADDRESS       hand the call on                attended CALL          join the call with another
+        accept-transfer, reject-transfer                       conference, part       calls of three and more
+        message ADDRESS TEXT   write to somebody
+        quality (q)            packets, loss, score            calls                  what is up and what was
+        remember, forget       the account                     quit
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
 
     /// Reads a line; nil for an empty one.
-    static func parse(_ line: String) -> Result<ControlCommand, ControlCommand.Failure>? {
+    package static func parse(_ line: String) -> Result<ControlCommand, ControlCommand.Failure>? {
         let words = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).map(String.init)
         guard let name = words.first?.lowercased() else { return nil }
         let rest = Array(words.dropFirst())
         func command(_ action: ControlCommand.Action, call: String? = rest.first) -> Result<ControlCommand, ControlCommand.Failure> {
             .success(ControlCommand(action, name: name, call: call))
         }
+        func needed(_ what: String, _ action: (String) -> ControlCommand.Action) -> Result<ControlCommand, ControlCommand.Failure> {
+            guard let target = rest.first else { return .failure(.init(command: name, text: what)) }
+            return command(action(target), call: rest.dropFirst().first)
+        }
         switch name {
-        case "call", "c", "dial":
-            guard let target = rest.first else { return .failure(.init(command: name, text: "call whom?")) }
-            return command(.call(target), call: nil)
+        case "call", "c", "dial": return needed("call whom?") { .call($0) }.map { ControlCommand($0.action, name: name) }
         case "answer", "a":
             switch rest.first {
             case "hold": return command(.answerHolding, call: rest.dropFirst().first)
             case "end": return command(.answerEnding, call: rest.dropFirst().first)
             default: return command(.answer)
             }
-        case "swap": return command(.swap)
+        case "swap", "s": return command(.swap)
         case "reject": return command(.reject(status: rest.first.flatMap(Int.init) ?? 486), call: rest.dropFirst().first)
         case "hangup", "h", "bye": return command(.hangUp)
         case "hold": return command(.hold)
         case "resume": return command(.resume)
         case "mute": return command(.mute)
         case "unmute": return command(.unmute)
-        case "dtmf":
+        case "dtmf", "d":
             guard let digits = rest.first?.uppercased(), digits.allSatisfy({ "0123456789*#ABCD,".contains($0) }) else {
                 return .failure(.init(command: name, text: "digits are 0-9 * # A-D and a comma for a pause"))
             }
             return command(.dtmf(digits), call: rest.dropFirst().first)
-        case "transfer":
-            guard let target = rest.first else { return .failure(.init(command: name, text: "transfer to whom?")) }
-            return command(.transfer(to: target), call: rest.dropFirst().first)
-        case "attended":
-            guard let other = rest.first else { return .failure(.init(command: name, text: "transfer to the other side of which call?")) }
-            return command(.attended(with: other), call: rest.dropFirst().first)
+        case "transfer", "t": return needed("transfer to whom?") { .transfer(to: $0) }
+        case "attended": return needed("join with which call?") { .attended(with: $0) }
         case "accept-transfer": return command(.acceptTransfer)
         case "reject-transfer": return command(.rejectTransfer(status: 603))
         case "conference": return command(.conference(rest), call: nil)
@@ -58,14 +64,23 @@ enum PhoneLine {
         case "quality", "q": return command(.statistics)
         case "wake": return command(.wake, call: nil)
         case "quit", "exit": return command(.quit, call: nil)
-        default: return .failure(.init(command: name, text: "there is no command \"\(name)\"; help lists them"))
+        default:
+            if rest.isEmpty, isAddress(name) { return .success(ControlCommand(.call(words[0]), name: "call")) }
+            return .failure(.init(command: name, text: "there is no command \"\(name)\"; help lists them"))
         }
+    }
+
+    /// Whether a word that is no command can be dialled: a number, or an address.
+    private static func isAddress(_ word: String) -> Bool {
+        if word.hasPrefix("sip:") || word.hasPrefix("sips:") || word.hasPrefix("tel:") || word.contains("@") { return true }
+        return word.contains { $0.isNumber } && word.allSatisfy { "+0123456789*#-.()/".contains($0) }
     }
 }
 
 extension PhoneSession {
     /// Carries out a typed line.
     func type(_ line: String) {
+        if typedAtTerminal(line) { return }
         let word = line.split(whereSeparator: { $0 == " " || $0 == "\t" }).first?.lowercased()
         guard word != "help", word != "?" else { return LineOutput.standardOutput.write(PhoneLine.help) }
         if let command = PhoneLine.parse(line) { obey(command) }

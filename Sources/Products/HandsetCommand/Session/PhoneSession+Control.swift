@@ -15,6 +15,7 @@ extension PhoneSession {
             let id = target(command)
             do {
                 try carryOut(command, id)
+                noteCommand(command, id)
                 context.events.print(.done(command: command.name, call: id.flatMap(reference)))
             } catch let error as PhoneError {
                 context.events.print(.error(command: command.name, text: error.reason, call: id.flatMap(reference)))

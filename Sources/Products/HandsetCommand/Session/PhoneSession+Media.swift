@@ -21,6 +21,7 @@ extension PhoneSession {
                     secured: change.isSecured)))
         guard !call.hasMedia else { return }
         shown[id]?.hasMedia = true
+        joinDevice(change.port, phone)
         for (port, path) in phone.assumeIsolated({ phone in startFiles(id, change.port, call.number, phone) }) {
             shown[id]?.filePorts.append(port)
             files[port] = (id, path)
@@ -58,6 +59,7 @@ extension PhoneSession {
             context.events.print(.warning(code: "media.file.failed", text: reason, call: id.flatMap(reference)))
             // A call that cannot say what it was made for is of no use.
             if call != nil { finish(.failed(reason)) }
+        case .deviceChanged(_, let state): deviceChanged(state)
         default: break
         }
     }

@@ -48,6 +48,10 @@ actor PhoneSession {
     /// What is played and recorded, by its port.
     var files: [PortID: (call: CallID, path: String)] = [:]
     var transfers = Transfers()
+    /// The port of `--device` while a call has media.
+    var devicePort: PortID?
+    /// The board and the terminal of the interactive phone.
+    var display: Display?
     /// What was dialled last, for the call whose first event is about to come.
     var dialling = ""
     private var callNumber = 0
@@ -137,6 +141,8 @@ actor PhoneSession {
     // MARK: Events
 
     func handle(_ event: PhoneEvent, _ phone: Phone, _ now: MonotonicTime) {
+        defer { noteOnBoard(event, now) }
+        if let trace = context.trace, let cause = event.cause { trace.write(cause, at: now) }
         switch event {
         case .listening(let transport, let address):
             context.events.print(.listening(transport: transport.rawValue, address: address.ip, port: address.port))
@@ -261,5 +267,6 @@ actor PhoneSession {
         if media.statisticsEvery != nil || !isFinal { context.events.print(.statistics(reference, statistics)) }
         guard isFinal, let call = shown.removeValue(forKey: id) else { return }
         for port in call.filePorts { files[port] = nil }
+        leaveDevice()
     }
 }

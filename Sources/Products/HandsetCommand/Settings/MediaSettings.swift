@@ -12,6 +12,8 @@ package struct MediaSettings: Sendable {
     }
 
     package var playFile: String?
+    /// `null`, `default` or a name of the sound server.
+    package var device: String
     package var loops: Bool
     package var recordFile: String?
     /// Encoding names as in SDP, in order of preference.
@@ -26,6 +28,7 @@ package struct MediaSettings: Sendable {
     package init(_ invocation: Invocation) throws(CommandFailure) {
         playFile = invocation.value("--play")
         loops = invocation.has("--loop")
+        device = invocation.value("--device") ?? "null"
         recordFile = invocation.value("--record")
         codecs = Self.codecs(invocation)
         bitRate = (invocation.integer("--bitrate") ?? 32) * 1000

@@ -3,8 +3,10 @@
 import PhoneCore
 
 extension HandsetCommand {
-    /// A plain interactive phone: one command a line. With `--control` the lines are JSON instead.
+    /// The phone for a person: at a terminal with line editing and a status line, else one command a line. With `--control` the lines are
+    /// JSON instead.
     static func runPhone(_ context: CommandContext) async throws -> ExitStatus {
+        if Terminal.isThere, !context.events.asJSON, !context.invocation.has("--control") { return try await TerminalPhone.run(context) }
         let session = PhoneSession(context, media: try MediaSettings(context.invocation), incoming: .show)
         try await session.open(try AccountSettings(context.invocation), maximumCalls: 1000)
         let keyboard = Task {

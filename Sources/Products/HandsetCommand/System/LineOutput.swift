@@ -35,8 +35,11 @@ package final class LineOutput: Sendable {
 
     deinit { if descriptor > 2 { close(descriptor) } }
 
-    package func write(_ line: String) {
-        var bytes = Array((line + "\n").utf8)[...]
+    package func write(_ line: String) { put(line + "\n") }
+
+    /// Writes text without a line end of its own: what moves the cursor of a terminal.
+    package func put(_ text: String) {
+        var bytes = Array(text.utf8)[...]
         let complaint = failure.withLock { failure -> FileError? in
             while !bytes.isEmpty, failure == nil {
                 let count = unsafe bytes.withUnsafeBytes { unsafe systemWrite(descriptor, $0.baseAddress, $0.count) }

@@ -30,6 +30,23 @@ package enum TextFile {
         return result
     }
 
+    /// Hands the octets of the file, or of standard input for `-`, to `body` piece by piece until it gives false.
+    package static func readPieces(_ path: String, _ body: ([UInt8]) -> Bool) throws(FileError) {
+        let descriptor = path == "-" ? 0 : unsafe open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw FileError(path: path, doing: "read") }
+        defer { if descriptor > 0 { close(descriptor) } }
+        var buffer = [UInt8](repeating: 0, count: 1 << 18)
+        while true {
+            let count = unsafe buffer.withUnsafeMutableBytes { unsafe systemRead(descriptor, $0.baseAddress, $0.count) }
+            if count == 0 { return }
+            guard count > 0 else {
+                if errno == EINTR { continue }
+                throw FileError(path: path, doing: "read")
+            }
+            guard body(Array(buffer[..<count])) else { return }
+        }
+    }
+
     /// Throws what opening this file to read would say, and nothing is read: told before a call is made for it.
     package static func checkReadable(_ path: String) throws(FileError) {
         var status = stat()
@@ -49,6 +66,33 @@ package enum TextFile {
             guard unsafe access(folder, W_OK | X_OK) == 0 else { throw FileError(path: path, doing: "write") }
         }
     }
+
+    /// Puts a file in the place of another whole, readable by its owner alone; folders on the way are made.
+    package static func replace(_ path: String, with text: String) throws(FileError) {
+        try makeFolder(of: path)
+        let draft = path + ".new"
+        _ = unsafe unlink(draft)
+        try LineOutput(creating: draft).put(text)
+        guard unsafe rename(draft, path) == 0 else { throw FileError(path: path, doing: "write") }
+    }
+
+    /// Makes the folder in which a file is to be, and those above it, for the person alone.
+    package static func makeFolder(of path: String) throws(FileError) {
+        guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return }
+        let folder = String(path[..<slash])
+        if unsafe access(folder, F_OK) == 0 { return }
+        try makeFolder(of: folder)
+        guard unsafe mkdir(folder, 0o700) == 0 || errno == EEXIST else { throw FileError(path: folder, doing: "make") }
+    }
+
+    /// Whether anybody but its owner may read a file.
+    package static func isReadableByOthers(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & (S_IRGRP | S_IROTH) != 0
+    }
+
+    /// Removes a file; false: there was none.
+    package static func remove(_ path: String) -> Bool { unsafe unlink(path) == 0 }
 
     private static func refuseFolder(_ status: stat, _ path: String, doing: String) throws(FileError) {
         guard status.st_mode & S_IFMT == S_IFDIR else { return }

@@ -59,7 +59,7 @@ targets += [
         "Machines", "SIPAgent", ["SIP", "STUN", "Crypto", "Essentials"],
         folders: [
             "Transport", "Transactions", "Authentication", "Location", "Dialogs", "Outbound", "Registration", "Invite", "Transfer",
-            "Subscriptions", "UserAgent",
+            "Subscriptions", "UserAgent", "Network",
         ]),
     target("Machines", "WebSocket", ["Crypto", "Essentials"]),
     target("Machines", "Media", ["RTP", "Essentials"]),

@@ -85,7 +85,7 @@ actor AnsweringAgent {
             switch effect {
             case .transport(let effect): driver?.perform(effect)
             case .event(.incoming(let session, _)): agent.accept(session, answer: body, now: now)
-            case .event, .resolve: break
+            case .event, .resolve, .checkNetwork: break
             }
         }
     }

@@ -232,7 +232,7 @@ private struct AgentScript {
             phone.handle(
                 .streamOpened(port, rtp: SocketAddress(.loopbackV4, UInt16(truncatingIfNeeded: 10000 + port.rawValue * 2))), now: now)
         case .media(.closePort(let port)): phone.handle(.statistics(port, StreamStatistics()), now: now)
-        case .media: break
+        case .media, .checkNetwork: break
         case .event(.incomingCall(let call, _)): remember(call)
         case .event(.callState(let call, _, _, _)): remember(call)
         case .event: break

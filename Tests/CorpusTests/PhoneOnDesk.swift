@@ -124,7 +124,7 @@ final class PhoneOnDesk {
             case .media(.closePort(let port)):
                 openPorts.remove(port)
                 phone.handle(.statistics(port, StreamStatistics()), now: now)
-            case .media: break
+            case .media, .checkNetwork: break
             case .event(let event): events.append(event)
             }
         }

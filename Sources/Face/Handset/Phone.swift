@@ -40,6 +40,7 @@ public actor Phone {
     /// Subscriptions as objects, and who waits for the fate of a message.
     var correspondence = Correspondence()
     nonisolated let texts: EventChannel<ReceivedText>
+    private var networkToken: NetworkWatcher.Token?
     private var stopWaiters: [CheckedContinuation<Void, Never>] = []
     private var isStopped = false
     /// Ports that are closed when their call ends: players, recorders, echoes.
@@ -84,7 +85,10 @@ public actor Phone {
         let any = SocketAddress(.anyV4, 0)
         let listeners: [PhoneSettings.Listener] = [.init(.udp, any), .init(.tcp, any)]
         do throws(NetworkError) {
-            listening = try world.listen(settings.listeners.isEmpty ? listeners : settings.listeners)
+            // Before anything listens, so that the first address that is told is the right one.
+            core.networkChanged(NetworkState.current(), now: loop.now)
+            listening = try world.listen(settings.listeners.isEmpty ? listeners : settings.listeners, tellsUnspecified: true)
+            watchNetwork()
         } catch {
             // What was opened before the one that failed must not stay.
             world.close()
@@ -115,6 +119,7 @@ public actor Phone {
             engine: MediaConfiguration(bridgeRate: settings.bridgeRate, codecs: settings.codecs), address: address,
             ports: settings.mediaPorts)
         configuration.devices = settings.devices
+        configuration.tellsUnspecified = true
         let runtime = MediaRuntime(loop: loop, configuration: configuration, random: RandomSource(SecureRandom())) { [weak self] event in
             self?.assumeIsolated { $0.receive(event) }
         }
@@ -143,6 +148,8 @@ public actor Phone {
     private func close() {
         guard !isStopped else { return }
         isStopped = true
+        if let networkToken { loop.networkWatcher.unsubscribe(networkToken) }
+        networkToken = nil
         world?.close()
         world = nil
         media?.stop()
@@ -159,6 +166,27 @@ public actor Phone {
         stopWaiters = []
         for waiter in waiters { waiter.resume() }
     }
+
+    // MARK: The network
+
+    private func watchNetwork() {
+        guard settings.watchesNetwork else { return }
+        networkToken = loop.networkWatcher.subscribe { [weak self] state in
+            self?.assumeIsolated { $0.networkChanged(to: state, isForced: false) }
+        }
+    }
+
+    private func networkChanged(to state: NetworkState, isForced: Bool) {
+        guard !isStopped else { return }
+        core.networkChanged(state, isForced: isForced, now: loop.now)
+        drain()
+    }
+
+    /// Tells the phone that the network is another one, for an application that knows better than the system says: every
+    /// account registers again and every call tells its address anew, even where that is the same.
+    ///
+    /// Where the system tells of changes (`PhoneSettings.watchesNetwork`) the phone follows by itself.
+    public func networkChanged() { networkChanged(to: NetworkState.current(), isForced: true) }
 
     // MARK: World to machine
 
@@ -201,6 +229,7 @@ public actor Phone {
             case .transport(let transport): world?.perform(transport)
             case .resolve(let question): world?.ask(question)
             case .media(let command): mediaRuntime().perform(command)
+            case .checkNetwork: core.networkChanged(NetworkState.current(), now: loop.now)
             case .event(let event): deliver(event)
             }
             if isStopped { break }
@@ -266,7 +295,7 @@ public actor Phone {
         case .subscription(let id, let event): correspondence.send(event, to: id)
         case .message(.received(let text)): texts.send(text)
         case .message(.answered(let id, let delivery)): correspondence.answer(id, delivery)
-        case .incomingCall, .conference, .listening, .mediaSource, .messageWaiting, .publication, .port, .stopped: break
+        case .incomingCall, .conference, .listening, .mediaSource, .messageWaiting, .network, .publication, .port, .stopped: break
         }
     }
 
@@ -279,6 +308,9 @@ public actor Phone {
             settings.log.write(.info, "call ended", [("call", "\(id)"), ("cause", end.cause.code)], at: now)
         case .registration(let id, let state):
             settings.log.write(.info, "registration", [("account", "\(id.rawValue)"), ("state", state.name)], at: now)
+        case .network(let change):
+            let addresses = change.addresses.map(\.description).joined(separator: " ")
+            settings.log.write(.notice, "network", [("state", change.kind.rawValue), ("addresses", addresses)], at: now)
         case .subscription(let id, .status(let status)):
             settings.log.write(.info, "subscription", [("subscription", "\(id.rawValue)"), ("state", status.name)], at: now)
         case .callState(let id, let state, let status, _):

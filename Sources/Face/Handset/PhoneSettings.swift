@@ -53,6 +53,9 @@ public struct PhoneSettings: Sendable {
     /// Whether incoming calls and events are kept until somebody first reads `Phone.incomingCalls` and `Phone.events`: the
     /// newest 1 024 calls and 4 096 events. False where a handler is all there is: then nothing is kept of a call that is over.
     public var keepsForFirstReader = true
+    /// Whether the system is asked to tell when addresses come and go. Without it a change is noticed by `Phone.networkChanged()`,
+    /// by sends that fail and by silence.
+    public var watchesNetwork = true
 
     public init(
         core: PhoneConfiguration = PhoneConfiguration(), listeners: [Listener] = [], mediaAddress: IPAddress? = nil,

@@ -57,10 +57,15 @@ final class SignallingWorld {
     }
 
     /// Opens the listeners in order; gives where each can be reached.
-    func listen(_ listeners: [PhoneSettings.Listener]) throws(NetworkError) -> [PhoneSettings.Listener] {
+    ///
+    /// - Parameter tellsUnspecified: the machine knows the addresses of this machine itself.
+    func listen(
+        _ listeners: [PhoneSettings.Listener], tellsUnspecified: Bool = false
+    ) throws(NetworkError) -> [PhoneSettings.Listener] {
         var opened: [PhoneSettings.Listener] = []
         for listener in listeners {
-            let address = try driver.listen(listener.transport, at: listener.address, tls: listener.tls)
+            let address = try driver.listen(
+                listener.transport, at: listener.address, tls: listener.tls, tellsUnspecified: tellsUnspecified)
             opened.append(.init(listener.transport, address, tls: listener.tls))
         }
         driver.deliver()

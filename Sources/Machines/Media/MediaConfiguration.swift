@@ -25,6 +25,8 @@ public struct MediaConfiguration: Sendable {
     public var maximumWaitingEvents = 16384
     /// A gap in what the peer should be sending, after which `streamSilent` is told.
     public var silenceReport = Interval.milliseconds(5000)
+    /// A gap after which, and after each further one until `silenceReport`, `trouble(.quiet)` is told; zero: never.
+    public var quietReport = Interval.milliseconds(200)
     /// The mean time between two RTCP reports (RFC 3550 §6.2); each is 0.5...1.5 times that.
     public var reportInterval = Interval.milliseconds(5000)
     /// Tones of keys in the audio are told as digits, on streams that negotiated no telephone-event.

@@ -152,6 +152,14 @@ public enum MediaCommand: Sendable {
     case closePort(PortID)
 }
 
+/// A sign that the network may have changed.
+public enum MediaTrouble: Sendable, Hashable {
+    /// Nothing came for a few packets' time although the peer should be sending.
+    case quiet
+    /// The system did not take a packet: no route, or no such address any more.
+    case sendFailed
+}
+
 /// What the engine and the world around it tell the phone.
 public enum MediaEvent: Sendable {
     /// Sockets are open at `rtp`; RTCP at the next port.
@@ -173,6 +181,8 @@ public enum MediaEvent: Sendable {
     case streamSilent(PortID, Interval)
     /// Packets come again after `streamSilent` or `remoteLeft`.
     case streamResumed(PortID)
+    /// Packets do not get through, as far as can be seen so soon: perhaps the network changed. Comes again while that is so.
+    case trouble(PortID, MediaTrouble)
     /// The peer said good-bye (RTCP BYE); `streamResumed` follows if packets come all the same.
     case remoteLeft(PortID)
     case statistics(PortID, StreamStatistics)

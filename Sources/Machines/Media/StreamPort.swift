@@ -32,6 +32,8 @@ final class StreamPort: BridgePort {
     var lastPacketAt: MonotonicTime?
     var expectsSince: MonotonicTime?
     var isSilenceTold = false
+    /// When a gap was last told as `trouble(.quiet)`.
+    private var quietToldAt = MonotonicTime.zero
     var lastWasNoise = false
 
     // Interarrival jitter in timestamp units (RFC 3550 A.8).
@@ -152,6 +154,11 @@ final class StreamPort: BridgePort {
     private func watchSilence(_ now: MonotonicTime, _ outbox: MediaOutbox) {
         guard let expectsSince, !isSilenceTold, !lastWasNoise, !hasLeft else { return }
         let since = max(expectsSince, lastPacketAt ?? expectsSince)
+        let quietReport = configuration.quietReport
+        if let lastPacketAt, quietReport > .zero, now - max(quietToldAt, lastPacketAt) >= quietReport {
+            quietToldAt = now
+            outbox.tell(.trouble(id, .quiet))
+        }
         guard now - since >= configuration.silenceReport else { return }
         isSilenceTold = true
         outbox.tell(.streamSilent(id, now - since))

@@ -65,6 +65,8 @@ final class Call {
     var change = Change.none
     /// What the user wants; the session follows when a change is possible.
     var wantsHold = false
+    /// Our address is another one than the peer knows: a re-INVITE tells it as soon as one may be sent.
+    var needsMove = false
     /// What the last completed negotiation says.
     var isHeldLocally = false
     var isHeldRemotely = false

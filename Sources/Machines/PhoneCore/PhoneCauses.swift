@@ -111,6 +111,8 @@ enum PhoneCauses {
         return Cause("media.nothing-received", sentence, evidence: evidence)
     }
 
+    static let networkLost = Cause("call.network-lost", "The call was ended because this machine's network did not come back in time.")
+
     static func digitRefused(_ digit: Character, _ status: Int) -> Cause {
         Cause(
             "dtmf.refused", "The other side did not take the digit \(digit): it answered \(status).", status: status,

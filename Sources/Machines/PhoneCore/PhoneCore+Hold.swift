@@ -33,7 +33,9 @@ extension PhoneCore {
     func reconcileHold(_ id: CallID, now: MonotonicTime) {
         if !transfers.outgoing.isEmpty { continueTransfer(of: id, now: now) }
         guard let call = calls[id], let session = call.session, let local = call.local else { return }
-        guard case .established = call.phase, case .none = call.change, call.wantsHold != call.isHeldLocally else { return }
+        guard case .established = call.phase, case .none = call.change, call.wantsHold != call.isHeldLocally || call.needsMove else {
+            return
+        }
         offerChange(call, session, local, now: now)
     }
 
@@ -48,13 +50,14 @@ extension PhoneCore {
     private func offerChange(_ call: Call, _ session: SessionID, _ local: SocketAddress, now: MonotonicTime) {
         call.change = .offered(holds: call.wantsHold)
         let offer = call.negotiation.makeOffer(local: local, direction: call.wantedDirection)
-        agent.reinvite(session, offer: offer.serialized(), now: now)
+        agent.reinvite(session, offer: offer.serialized(), isMove: call.needsMove, now: now)
     }
 
     /// Our re-INVITE was accepted.
     func reinviteAnswered(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
         guard let id = callOfSession[session], let call = calls[id], case .offered = call.change else { return }
         call.change = .none
+        call.needsMove = false
         do throws(SDPError) {
             guard let body = message.body(ofType: "application", "sdp"), !body.isEmpty else {
                 throw SDPError(.mismatch, "The answer holds no session description.")
@@ -85,6 +88,10 @@ extension PhoneCore {
         var isRefresh = false
         if case .offered(let holds) = call.change { isRefresh = holds == call.isHeldLocally && holds == call.wantsHold }
         call.change = .none
+        if call.needsMove {
+            call.needsMove = false
+            emit(.warning(id, cause))
+        }
         guard !isRefresh else { return }
         call.wantsHold = call.isHeldLocally
         if call.hasMedia { configureStream(call) }

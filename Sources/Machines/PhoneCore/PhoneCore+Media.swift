@@ -35,6 +35,7 @@ extension PhoneCore {
             } else {
                 portClosed(port, statistics)
             }
+        case .trouble: agent.noticeTrouble(now: now)
         case .remoteLeft(let port): streamSilent(port, .zero, now: now)
         case .playbackStarted, .playbackFinished, .fileFailed, .deviceChanged: emit(.port(event))
         }
@@ -43,6 +44,7 @@ extension PhoneCore {
 
     private func streamOpened(_ port: PortID, _ rtp: SocketAddress, now: MonotonicTime) {
         guard let id = callOfPort[port], let call = calls[id] else { return }
+        let rtp = published(rtp, of: call)
         call.local = rtp
         switch call.phase {
         case .openingOutgoing(let target, let options):

@@ -187,7 +187,7 @@ extension PhoneCore {
     /// Ends a call whose peer has sent nothing for too long.
     func endVanished(_ id: CallID, now: MonotonicTime) {
         guard calls[id] != nil else { return }
-        let cause = PhoneCauses.vanished(seconds: Int(configuration.silenceLimit.seconds))
+        let cause = agent.isNetworkLost ? PhoneCauses.networkLost : PhoneCauses.vanished(seconds: Int(configuration.silenceLimit.seconds))
         try? hangUp(id, cause: cause, now: now)
     }
 }

@@ -207,6 +207,7 @@ public final class PhoneCore {
             switch effect {
             case .transport(let transport): effects.push(.transport(transport))
             case .resolve(let question): effects.push(.resolve(question))
+            case .checkNetwork: effects.push(.checkNetwork)
             case .event(let event): handle(event, now: now)
             }
         }
@@ -240,6 +241,7 @@ public final class PhoneCore {
         case .infoAnswered(let session, let status, let accepted): infoAnswered(session, status, accepted, now: now)
         case .referral(let referral, let event): self.referral(referral, event, now: now)
         case .ended(let session, let end): sessionEnded(session, end, now: now)
+        case .network(let change): follow(change, now: now)
         case .warning(let cause): emit(.warning(nil, cause))
         case .stopped: agentStopped(now: now)
         }

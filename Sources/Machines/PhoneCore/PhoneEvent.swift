@@ -126,6 +126,8 @@ public enum PhoneEvent: Sendable {
     case message(MessageEvent)
     /// An event of a port that the application opened itself: a player, a recorder.
     case port(MediaEvent)
+    /// Addresses of this machine came or went; registrations and calls follow by themselves.
+    case network(NetworkChange)
     /// Something that the user should know but that ended nothing.
     case warning(CallID?, Cause)
     /// `shutDown` is complete: nothing is registered and no call is left.
@@ -137,6 +139,8 @@ public enum PhoneEffect: Sendable {
     case transport(TransportEffect)
     case resolve(DNSQuestion)
     case media(MediaCommand)
+    /// Something did not get through: tell the addresses of this machine by `PhoneCore.networkChanged(_:isForced:now:)`.
+    case checkNetwork
     case event(PhoneEvent)
 }
 

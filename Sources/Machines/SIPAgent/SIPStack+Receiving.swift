@@ -35,7 +35,8 @@ extension SIPStack {
             return
         }
         let source = MessageSource(
-            flow: id, transport: flow.transport, remote: flow.remote ?? remote, local: transport.published(flow.local))
+            flow: id, transport: flow.transport, remote: flow.remote ?? remote,
+            local: transport.published(flow.local, toward: remote.ip))
         if flow.framer != nil {
             receiveStream(octets, flow, source, now)
             return

@@ -85,7 +85,7 @@ public final class SIPStack {
         if let id = target.flow, let flow = transport.flow(id), flow.isUsable {
             if case .connecting = flow.state { return transport.publishedAddress(flow.transport, toward: target.address) }
             if flow.isConnection, let listener = transport.publishedAddress(flow.transport, toward: target.address) { return listener }
-            return transport.published(flow.local)
+            return transport.published(flow.local, toward: target.address.ip)
         }
         if let listener = transport.publishedAddress(target.transport, toward: target.address) { return listener }
         guard let connection = transport.connection(to: target), case .connected = connection.state else { return nil }
@@ -161,6 +161,41 @@ public final class SIPStack {
     public func postpone(by interval: Interval) {
         transactions.timers.postpone(by: interval)
         flowTimers.postpone(by: interval)
+    }
+
+    // MARK: Changes of the network
+
+    /// The addresses of this machine, from which a socket that is bound to every address sends. nil: the world does not tell,
+    /// and the addresses are those of the flows and of the configuration.
+    public var network: NetworkState? {
+        get { transport.network }
+        set { transport.network = newValue }
+    }
+
+    /// Connections whose own address is gone; `all`: every one that leads to another machine.
+    func connections(all: Bool) -> [FlowID] { transport.connections(all: all) }
+
+    /// Gives a connection up that carries nothing any more: what waits on it fails now, not when the system notices.
+    func drop(_ id: FlowID, _ failure: FlowFailure, now: MonotonicTime) {
+        guard let flow = transport.flow(id), flow.isConnection else { return }
+        transport.close(flow)
+        flowClosed(id, failure, now)
+    }
+
+    /// The flow that a transaction uses.
+    func flow(of id: TransactionID) -> FlowID? { transactions[id]?.flow }
+
+    /// Takes a request off its flow, so that the end of the flow is not its failure.
+    func strand(_ id: TransactionID) { transactions[id]?.flow = FlowID(rawValue: 0) }
+
+    /// Forgets an INVITE whose answer cannot reach us; the CANCEL goes out over a flow that leads to `target` now.
+    func takeBack(_ id: TransactionID, over target: SignallingTarget?, now: MonotonicTime) {
+        guard let transaction = transactions[id], case .inviteClient = transaction.machine else { return }
+        if let target, case .flow(let flow) = transport.route(target) {
+            transaction.flow = flow.id
+            sendCancel(of: transaction, headers: [], now)
+        }
+        transactions.remove(transaction)
     }
 
     // MARK: For tests and simulations

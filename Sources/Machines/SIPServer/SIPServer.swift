@@ -36,8 +36,6 @@ public final class SIPServer {
     var timers = DeadlineHeap<ProxyTimer>()
     /// Where this server listens.
     var listeners: [(transport: TransportProtocol, address: SocketAddress)] = []
-    /// Connections that are up.
-    var connections: Set<FlowID> = []
     private var events: [ServerEvent] = []
     private var nextEventIndex = 0
 
@@ -67,9 +65,7 @@ public final class SIPServer {
         case .listening(_, let transport, let local):
             listeners.append((transport, local))
             emit(.listening(transport, local))
-        case .accepted(let flow, _, _, _), .connected(let flow, _): connections.insert(flow)
-        case .closed(let flow, _): connections.remove(flow)
-        case .received, .sendFailed: break
+        case .accepted, .connected, .closed, .received, .sendFailed: break
         }
         stack.handle(input, now: now)
         process(now: now)

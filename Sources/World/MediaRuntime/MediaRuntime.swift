@@ -29,6 +29,8 @@ public final class MediaRuntime {
     private var isStopped = false
     private var devices = DeviceWatch()
     private var manualTimer: TimerToken?
+    /// When a packet that was not sent is told again at the earliest.
+    private var nextTrouble = MonotonicTime.zero
     private var isRealTime = false
     public private(set) var counters = Counters<MediaRuntimeCounter>()
 
@@ -194,7 +196,7 @@ public final class MediaRuntime {
             receive(sockets.rtcp, port, .rtcp)
             order(.command(command))
             var local = sockets.rtp.local
-            if local.ip.isUnspecified { local.ip = primaryAddress(like: local.ip) }
+            if local.ip.isUnspecified, !configuration.tellsUnspecified { local.ip = primaryAddress(like: local.ip) }
             emit(.streamOpened(port, rtp: local))
         } catch {
             counters.increment(.streamsFailed)
@@ -216,7 +218,7 @@ public final class MediaRuntime {
     private func sendPackets(_ media: MediaWorker) {
         while media.outbound.pop({ head, packet in
             guard let sockets = streams[head.portID] else { return }
-            if !sockets.socket(head.packetKind).sendNow(packet, to: head.remote) { counters.increment(.packetsNotSent) }
+            if !sockets.socket(head.packetKind).sendNow(packet, to: head.remote) { noteTrouble(head.portID) }
         }) {}
     }
 
@@ -241,6 +243,14 @@ public final class MediaRuntime {
             for (port, state) in devices.changes() { emit(.deviceChanged(port, state)) }
             watchDevices()
         }
+    }
+
+    private func noteTrouble(_ port: PortID) {
+        counters.increment(.packetsNotSent)
+        let now = loop.now
+        guard now >= nextTrouble else { return }
+        nextTrouble = now + .milliseconds(50)
+        emit(.trouble(port, .sendFailed))
     }
 
     // MARK: Between the threads

@@ -10,6 +10,9 @@ public struct MediaRuntimeConfiguration: Sendable {
     /// Where RTP and RTCP sockets are bound. Unspecified: every address; then the one told in `streamOpened` is that of
     /// the default route.
     public var address: IPAddress
+    /// Whether `streamOpened` tells the unspecified address where that is bound: for a phone that is told the machine's
+    /// addresses itself (`NetworkState`).
+    public var tellsUnspecified = false
     /// The ports for RTP (even ones) and RTCP (the next); nil: any that are free.
     public var ports: ClosedRange<UInt16>?
     /// The media thread asks for SCHED_FIFO; without the right to it, it runs at normal priority.
@@ -38,7 +41,7 @@ public struct MediaRuntimeConfiguration: Sendable {
 public enum MediaRuntimeCounter: Int, CounterName {
     /// A packet came while the way to the media thread was full.
     case packetsDroppedInbound
-    /// The system did not take a packet.
+    /// The system did not take a packet: told as `MediaEvent.trouble`, once for all that fail within 50 ms.
     case packetsNotSent
     /// No sockets for a stream.
     case streamsFailed

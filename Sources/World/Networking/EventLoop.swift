@@ -81,6 +81,8 @@ public final class EventLoop: SerialExecutor, TaskExecutor, @unchecked Sendable 
     private var spareEnds: [() -> Void] = []
     /// What datagrams and streams are received into: made at first use, shared by all sockets of the loop.
     private(set) lazy var receiveBuffer = ReceiveBuffer()
+    /// Tells of addresses of this machine that come and go. Loop only; nothing is opened before the first subscriber.
+    public private(set) lazy var networkWatcher = NetworkWatcher(loop: self)
 
     /// Starts a loop with a thread of that name (15 characters count).
     public convenience init(name: String = "handset-loop") throws(NetworkError) {

@@ -80,12 +80,13 @@ public final class SIPTransportDriver {
     ///
     /// `address` may have port 0 (any), and may be unspecified (every address of the family): then the address told to
     /// the machine, which it writes into Via and Contact, is the one from which `peer`, the default route without
-    /// one, is reached.
+    /// one, is reached. A machine that is told the addresses itself (`NetworkState`) is told the unspecified one.
     ///
     /// `tls` is needed where the transport is secure. The files that it names are read now.
     @discardableResult
     public func listen(
-        _ transport: TransportProtocol, at address: SocketAddress, toward peer: SocketAddress? = nil, tls: TLSServerSettings? = nil
+        _ transport: TransportProtocol, at address: SocketAddress, toward peer: SocketAddress? = nil, tellsUnspecified: Bool = false,
+        tls: TLSServerSettings? = nil
     ) throws(NetworkError) -> SocketAddress {
         let id = FlowID(rawValue: nextID)
         let bound: SocketAddress
@@ -107,7 +108,7 @@ public final class SIPTransportDriver {
             let route = peer.flatMap { $0.ip.isV6 == told.ip.isV6 ? localAddress(toward: $0) : nil }
             told.ip = route ?? primaryAddress(like: told.ip)
         }
-        emit(.listening(id, transport, local: told))
+        emit(.listening(id, transport, local: tellsUnspecified ? bound : told))
         return told
     }
 

@@ -36,10 +36,7 @@ public func localAddress(toward remote: SocketAddress) -> IPAddress? {
 }
 
 /// The address under which this machine is reached by others, of the family of `wildcard`: that of the default route,
-/// else loopback. The destinations asked about are documentation addresses (RFC 5737, RFC 3849).
+/// else the first that there is, else loopback.
 public func primaryAddress(like wildcard: IPAddress) -> IPAddress {
-    if wildcard.isV6 {
-        return localAddress(toward: SocketAddress(.v6(0x2001_0db8_0000_0000, 1), 9)) ?? .loopbackV6
-    }
-    return localAddress(toward: SocketAddress(.v4(0xc000_0201), 9)) ?? .loopbackV4
+    NetworkState.current().preferred(isV6: wildcard.isV6) ?? (wildcard.isV6 ? .loopbackV6 : .loopbackV4)
 }

@@ -53,7 +53,7 @@ final class PhoneNode: BenchNode {
         while let effect = core.nextEffect() {
             switch effect {
             case .transport(.send(let bytes, _, let to)): bench.send(bytes, from: address, to: to)
-            case .transport, .resolve: break
+            case .transport, .resolve, .checkNetwork: break
             case .media(let command): perform(command)
             case .event(let event):
                 events.append(event)

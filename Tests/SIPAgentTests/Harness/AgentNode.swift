@@ -40,6 +40,8 @@ final class AgentNode: Node {
         drain()
     }
 
+    private(set) var networkChecks = 0
+
     var nextDeadline: MonotonicTime? { agent.nextDeadline }
 
     func receive(_ packet: Packet, now: MonotonicTime) {
@@ -89,6 +91,7 @@ final class AgentNode: Node {
                     agent.handle(DNSAnswer(question, records.isEmpty ? otherwise : .records(records)), now: network.now)
                     drain()
                 }
+            case .checkNetwork: networkChecks += 1
             case .event(let event):
                 events.append(event)
                 onEvent?(event)

@@ -64,6 +64,9 @@ final class InviteSession {
     var reinviteRetries = 0
     /// The user wants a re-INVITE, but not now: glare, or a transaction in progress.
     var reinviteIsWanted = false
+    /// Our re-INVITE tells a new address after a change of the network, and how often it was sent again.
+    var isMoving = false
+    var moveRetries = 0
     /// The session timer that is agreed; nil: none.
     var sessionTimer: SessionTimer?
     /// The Min-SE that a 422 named, for later requests.

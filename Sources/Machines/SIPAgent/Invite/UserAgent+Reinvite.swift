@@ -13,9 +13,12 @@ import SIP
 extension UserAgent {
     /// Changes the session. While another INVITE is in progress in the dialog, `reinviteFailed(willRetry: true)` follows
     /// and `reinviteDue` when the way is free.
-    public func reinvite(_ id: SessionID, offer: [UInt8], now: MonotonicTime) {
+    ///
+    /// - Parameter isMove: it tells a new address after a change of the network: without an answer it is tried again.
+    public func reinvite(_ id: SessionID, offer: [UInt8], isMove: Bool = false, now: MonotonicTime) {
         guard let session = sessions[id], session.phase != .over else { return }
         session.reinviteIsWanted = false
+        if isMove { session.isMoving = true }
         guard session.phase == .established, session.serverInvite == nil, session.reinvite == nil, session.serverUpdate == nil,
             !timers.isArmed(.reinvite(id)), var dialog = session.dialog
         else {
@@ -47,14 +50,23 @@ extension UserAgent {
         if session.reinvite === request { session.reinvite = nil }
         switch outcome {
         case .failure(.timedOut):
+            if retryMove(session, Causes.failure(.timedOut, of: "re-INVITE"), now: now) { return }
             loseDialog(session, Causes.failure(.timedOut, of: "re-INVITE"), now: now)
         case .failure(let failure):
+            if retryMove(session, Causes.failure(failure, of: "re-INVITE"), now: now) { return }
             reinviteFailed(session, Causes.failure(failure, of: "re-INVITE"), now: now)
         case .response(let response, let transaction, let source):
             switch response.statusCode {
             case 200..<300:
                 reinviteSucceeded(response, transaction, source, request, session, now: now)
-            case 408, 481:
+            case 408, 502...504:
+                if retryMove(session, Causes.reinviteRefused(response), now: now) { return }
+                if response.statusCode == 408 {
+                    loseDialog(session, Causes.dialogLost(response), now: now)
+                } else {
+                    reinviteFailed(session, Causes.reinviteRefused(response), now: now)
+                }
+            case 481:
                 loseDialog(session, Causes.dialogLost(response), now: now)
             case 491:
                 // §14.1, in steps of 10 ms (B-041).
@@ -77,6 +89,8 @@ extension UserAgent {
         session.dialog?.refreshTarget(from: response)
         session.dialog?.source = source
         session.reinviteRetries = 0
+        session.isMoving = false
+        session.moveRetries = 0
         guard let dialog = session.dialog else { return }
         let accepted = AcceptedInvite(request: request)
         accepted.legs.append(AcceptedInvite.Leg(remoteTag: dialog.id.remoteTag))
@@ -103,6 +117,8 @@ extension UserAgent {
     /// The old session goes on (B-020).
     private func reinviteFailed(_ session: InviteSession, _ cause: Cause, now: MonotonicTime) {
         session.reinviteRetries = 0
+        session.isMoving = false
+        session.moveRetries = 0
         guard session.phase != .over else { return }
         emit(.reinviteFailed(session.id, cause, willRetry: false))
         reinviteIfWanted(session, now: now)

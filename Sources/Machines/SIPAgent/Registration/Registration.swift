@@ -36,8 +36,8 @@ struct Registration {
     var request: ClientRequest?
     /// The Contact that the last REGISTER carried, to find our binding and to take it back after a change.
     var contact: SIPURI?
-    /// A Contact that is no longer ours and is removed with the next REGISTER.
-    var outdatedContact: SIPURI?
+    /// Contacts that are no longer ours and are removed with the next REGISTER, the latest four.
+    var outdatedContacts: [SIPURI] = []
     /// An `unregister` or `register` that came while a REGISTER was in progress.
     var wanted: Wanted?
 
@@ -47,6 +47,13 @@ struct Registration {
         callID = random.token(22)
         fromTag = random.token(10)
         self.expires = min(max(expires, 1), Int(UInt32.max))
+    }
+
+    /// A Contact that was told is not ours any more.
+    mutating func outdate(_ contact: SIPURI) {
+        guard !outdatedContacts.contains(where: { $0.matchesBinding(contact) }) else { return }
+        if outdatedContacts.count >= 4 { outdatedContacts.removeFirst() }
+        outdatedContacts.append(contact)
     }
 
     /// Whether the registrar may hold a binding of ours.

@@ -95,7 +95,7 @@ extension UserAgent {
         guard let account else { return }
         account.registration.contact = contact
         // A registrar that knows the flow replaces its binding by itself (RFC 5626 §6).
-        if let outdated = account.registration.outdatedContact, !outdated.matchesBinding(contact), !account.outbound.isConfirmed {
+        for outdated in account.registration.outdatedContacts where !outdated.matchesBinding(contact) && !account.outbound.isConfirmed {
             var old = NameAddress(uri: .sip(outdated))
             old.parameters.set("expires", "0")
             message.add(.contact, old.description)
@@ -130,7 +130,7 @@ extension UserAgent {
     private func becomeUnregistered(_ account: Account) {
         account.registration.state = .idle
         account.registration.contact = nil
-        account.registration.outdatedContact = nil
+        account.registration.outdatedContacts = []
         account.detail = RegistrationDetail()
         account.outbound = AccountFlow()
         timers.cancel(.keepAlive(account.id))
@@ -206,7 +206,7 @@ extension UserAgent {
 
     private func registered(_ response: SIPMessage, _ source: MessageSource, _ account: Account, now: MonotonicTime) {
         account.registration.intervalRounds = 0
-        account.registration.outdatedContact = nil
+        account.registration.outdatedContacts = []
         let own = ownBinding(response, account)
         let granted = grantedTime(response, own, account)
         guard granted > 0 else {
@@ -269,7 +269,7 @@ extension UserAgent {
         guard account.mayRewriteContact else { return false }
         account.mayRewriteContact = false
         account.publicAddress = seen
-        account.registration.outdatedContact = contact
+        account.registration.outdate(contact)
         counters.increment(.contactRewritten)
         return true
     }

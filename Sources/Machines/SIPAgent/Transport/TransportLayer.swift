@@ -27,6 +27,14 @@ final class TransportLayer {
     private var listening: [Flow] = []
     private var connections: [ConnectionKey: FlowID] = [:]
     private(set) var connectionCount = 0
+    /// The addresses of this machine; nil: the world does not tell.
+    var network: NetworkState? {
+        didSet {
+            for flow in listening where flow.local.ip.isUnspecified {
+                flow.viaPrefix = viaPrefix(flow.transport, sentBy: published(flow.local))
+            }
+        }
+    }
     private var lastOpened: UInt64 = 0
     /// The name that stands for us where no address of ours can be connected to (RFC 7118 §5).
     private(set) lazy var invalidHost = random.token(12) + ".invalid"
@@ -198,18 +206,43 @@ final class TransportLayer {
 
     /// Where we can be reached from `address` over `transport`: for Contact and the sent-by of a Via.
     func publishedAddress(_ transport: TransportProtocol, toward address: SocketAddress) -> SocketAddress? {
-        if transport == .udp { return socket(toward: address.ip).map { published($0.local) } }
-        let candidates = listening.filter { $0.transport == transport && $0.local.ip.isV6 == address.ip.isV6 }
+        if transport == .udp { return socket(toward: address.ip).map { published($0.local, toward: address.ip) } }
+        let candidates = listening.filter {
+            $0.transport == transport && $0.local.ip.isV6 == address.ip.isV6 && isPresent($0.local.ip, toward: address.ip)
+        }
         let best = candidates.first { $0.local.ip.isLoopback == address.ip.isLoopback } ?? candidates.first
-        return best.map { published($0.local) }
+        return best.map { published($0.local, toward: address.ip) }
     }
 
     /// `local` with an address of this host in the place of the unspecified one.
     func published(_ local: SocketAddress) -> SocketAddress {
-        guard local.ip.isUnspecified, let address = configuration.addresses.first(where: { $0.isV6 == local.ip.isV6 }) else {
-            return local
-        }
-        return SocketAddress(address, local.port)
+        guard local.ip.isUnspecified else { return local }
+        let isV6 = local.ip.isV6
+        let address = network.map { $0.preferred(isV6: isV6) } ?? configuration.addresses.first { $0.isV6 == isV6 }
+        return address.map { SocketAddress($0, local.port) } ?? local
+    }
+
+    /// The same, with the address from which packets to `remote` leave.
+    func published(_ local: SocketAddress, toward remote: IPAddress) -> SocketAddress {
+        guard local.ip.isUnspecified else { return local }
+        guard let network else { return published(local) }
+        return network.address(toward: remote).map { SocketAddress($0, local.port) } ?? local
+    }
+
+    /// Whether a socket bound to `local` can send to `remote` now, as far as the world tells.
+    private func isPresent(_ local: IPAddress, toward remote: IPAddress) -> Bool {
+        guard let network else { return true }
+        return local.isUnspecified ? network.address(toward: remote) != nil : local.isLoopback || network.contains(local)
+    }
+
+    /// Connections whose own address is gone, in order; `all`: every one that leads to another machine.
+    func connections(all: Bool) -> [FlowID] {
+        guard let network else { return [] }
+        return flows.values.filter { flow in
+            guard let remote = flow.remote, !remote.ip.isLoopback else { return false }
+            let ip = flow.local.ip
+            return all || !ip.isLoopback && !ip.isUnspecified && !network.contains(ip.unmapped)
+        }.map(\.id).sorted()
     }
 
     /// What stands before the branch in the Via of a request over `flow`.
@@ -222,8 +255,8 @@ final class TransportLayer {
         } else if let address = publishedAddress(flow.transport, toward: remote) {
             prefix = viaPrefix(flow.transport, sentBy: address)
         } else if case .connected = flow.state {
-            prefix = viaPrefix(flow.transport, sentBy: published(flow.local))
-        } else if let address = socket(toward: remote.ip).map({ published($0.local) }), !address.ip.isUnspecified {
+            prefix = viaPrefix(flow.transport, sentBy: published(flow.local, toward: remote.ip))
+        } else if let address = socket(toward: remote.ip).map({ published($0.local, toward: remote.ip) }), !address.ip.isUnspecified {
             prefix = viaPrefix(flow.transport, sentBy: SocketAddress(address.ip, flow.transport.defaultPort))
         } else {
             // No address is known yet; responses come over the connection.
@@ -243,6 +276,7 @@ final class TransportLayer {
         var fallback: Flow?
         for flow in listening where flow.transport == .udp && flow.local.ip.isV6 == address.isV6 {
             let bound = flow.local.ip
+            guard isPresent(bound, toward: address) else { continue }
             if !bound.isUnspecified, bound.isLoopback == address.isLoopback { return flow }
             if bound.isUnspecified || (fallback == nil && !bound.isLoopback) { fallback = flow }
         }

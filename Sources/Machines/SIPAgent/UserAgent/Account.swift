@@ -27,6 +27,8 @@ final class Account {
     var tls = TLSProfile.standard
     /// The connection over which the account is registered; nil: a datagram socket.
     var flow: FlowID?
+    /// Our own address when the last REGISTER was sent.
+    var registeredFrom: IPAddress?
     /// Realms under which the server challenged us out of dialogs; in dialogs no other is answered (V-027).
     private(set) var realms: [String] = []
     /// Our address as the server sees it, if that is not our own (RFC 3581).
@@ -35,7 +37,7 @@ final class Account {
     var outbound = AccountFlow()
     /// Which device this is, as a URN (§4.1): the configured one, else a random one for as long as the account is there.
     let instance: String
-    /// The connection of the registration was lost, and the next REGISTER is for that.
+    /// The connection of the registration, or of a REGISTER, was lost, and the next REGISTER is for that.
     var lostFlow = false
     /// Whether the next different address may be taken up; false until a response confirms the last one (B-026).
     var mayRewriteContact = true
@@ -114,6 +116,9 @@ final class Account {
     var push: PushParameters? { pushIsRefused ? nil : configuration.push }
 
     // MARK: Its own server
+
+    /// The address of the server that answered the last REGISTER, else of the last one that was located; nil: none yet.
+    var serverAddress: SocketAddress? { detail.server ?? servers.last?.address }
 
     /// Whether a message came from the account's own server: over the connection of the registration, or from an address
     /// of the server.

@@ -31,4 +31,5 @@ public enum AgentCounter: Int, CounterName {
     case targetsGivenUp, connectionRaces
     case serviceRouteIgnored, gruuMissing, pushRefused
     case ringLimitReached
+    case networkChecked, networkFollowed, registrationMoved, inviteReissued
 }

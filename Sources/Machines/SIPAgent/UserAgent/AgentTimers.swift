@@ -31,6 +31,8 @@ enum AgentTimer: Hashable, Sendable {
     case race(UInt64)
     /// Of a subscription or publication.
     case event(EventTimer)
+    /// News of the network settle; the network is asked for again; it has been gone too long.
+    case network, networkCheck, networkLoss
     case shutDown
 }
 

@@ -118,6 +118,8 @@ enum Causes {
             return Cause(code, sentence, evidence: evidence + [.init("name", printable(failure.text))])
         case .noLocalAddress:
             return Cause("call.no-transport", "This phone has no transport that leads there.", evidence: evidence)
+        case .noNetwork:
+            return Cause("call.no-network", "This machine has no network at the moment.", evidence: evidence)
         }
     }
 
@@ -139,8 +141,11 @@ enum Causes {
             evidence: evidence(response))
     }
 
+    static let networkLost = Cause("call.network-lost", "The call was ended because this machine's network did not come back in time.")
+
     // MARK: Changes of a call
 
+    static let networkMoved = Cause("call.change-moved", "The network changed meanwhile; the change of the call is sent again.")
     static let reinvitePending = Cause("call.change-pending", "Another change of the call is in progress; this one waits.")
 
     static func reinviteRefused(_ response: SIPMessage) -> Cause {
@@ -152,6 +157,9 @@ enum Causes {
     }
 
     // MARK: Registrations
+
+    static let noNetwork = Cause(
+        "registration.no-network", "This machine has no network at the moment; the phone registers as soon as there is one.")
 
     static func registrationRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
         let (code, sentence): (String, String) =
@@ -223,6 +231,7 @@ enum Causes {
         case .notLocated(let failure): notLocated(failure)
         case .noLocalAddress:
             Cause("registration.no-transport", "This phone has no transport that leads to the server.")
+        case .noNetwork: noNetwork
         }
     }
 

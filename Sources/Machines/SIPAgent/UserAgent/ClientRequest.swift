@@ -78,6 +78,10 @@ final class ClientRequest {
     var size = RequestSize.fits
     /// The connection it went over is gone: that no answer came says nothing about the peer (B-020).
     var lostFlow = false
+    /// It waits on a connection whose address is gone, and is to be sent anew.
+    var isStranded = false
+    /// Our address when it was sent.
+    var sentFrom: IPAddress?
     /// The session interval that it asks for in seconds, and how often a 422 raised it.
     var sessionInterval: UInt32 = 0
     var intervalRetries = 0

@@ -72,15 +72,14 @@ extension UserAgent {
 
     // MARK: Addresses of our own
 
-    /// Our Contact towards `target` (RFC 3261 §8.1.1.8); nil: no flow leads there.
-    func contactURI(account: Account?, target: SignallingTarget, isSecure: Bool = false) -> SIPURI? {
-        if stack.isReachedByConnectionOnly(target.transport) {
+    /// Our Contact towards `target` (RFC 3261 §8.1.1.8), to which our address is `own`; nil: it is reached over its connection only.
+    func contactURI(account: Account?, target: SignallingTarget, own: SocketAddress?, isSecure: Bool = false) -> SIPURI {
+        guard let own, !stack.isReachedByConnectionOnly(target.transport) else {
             return connectionContact(account, target.transport, isSecure: isSecure)
         }
-        let own = stack.localAddress(for: target)
         let isServer = account?.isServer(target) ?? false
         let address = target.transport == .udp && isServer ? account?.publicAddress ?? own : own
-        return address.map { contactURI(account: account, transport: target.transport, address: $0, isSecure: isSecure) }
+        return contactURI(account: account, transport: target.transport, address: address, isSecure: isSecure)
     }
 
     /// Our Contact in a response to what came from `source`.

@@ -90,7 +90,9 @@ extension UserAgent {
             case .success(let targets):
                 request.targets = targets
                 if targets.count > 1 { request.mayChangeTarget = true }
-                if !tryNextTarget(request, now: now) { finish(request, .failure(.noLocalAddress), now: now) }
+                if !tryNextTarget(request, now: now) {
+                    finish(request, .failure(isNetworkLost ? .noNetwork : .noLocalAddress), now: now)
+                }
             case .failure(let failure):
                 if !sendBack(request, now: now) { finish(request, .failure(failure), now: now) }
             }

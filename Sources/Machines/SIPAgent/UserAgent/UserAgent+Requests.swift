@@ -17,6 +17,8 @@ enum RequestFailure: Error, Hashable {
     case notSecure(String)
     /// No flow of ours leads to the target.
     case noLocalAddress
+    /// This machine has no address at the moment.
+    case noNetwork
 }
 
 /// The end of a request of ours.
@@ -43,9 +45,14 @@ extension UserAgent {
     @discardableResult
     func transmit(_ request: ClientRequest, to target: SignallingTarget, now: MonotonicTime) -> Bool {
         let account = request.account.flatMap { accounts[$0] }
-        guard var contact = contactURI(account: account, target: target, isSecure: request.needsSecureContact) else {
-            return connect(request, to: target, now: now)
+        let own = stack.localAddress(for: target)
+        guard own != nil || stack.isReachedByConnectionOnly(target.transport) else {
+            if connect(request, to: target, now: now) { return true }
+            noticeTrouble(now: now)
+            return false
         }
+        var contact = contactURI(account: account, target: target, own: own, isSecure: request.needsSecureContact)
+        request.sentFrom = own?.ip
         if request.isAnonymous { contact.user = "anonymous" }
         if request.fillsLocalHost { fillLocalHost(request, contact) }
         var message = request.message
@@ -53,7 +60,9 @@ extension UserAgent {
         case .none: break
         case .dialog:
             message.set(.contact, NameAddress(uri: .sip(request.isAnonymous ? contact : dialogContact(account, contact))).description)
-        case .registration(let expires): addBindings(to: &message, contact, expires: expires, account: account)
+        case .registration(let expires):
+            account?.registeredFrom = own?.ip
+            addBindings(to: &message, contact, expires: expires, account: account)
         }
         if let account, !account.configuration.calls.headers.isEmpty { addOwnHeaders(to: &message, request, account) }
         if request.method == .message, isTooLong(message, for: target) {

@@ -46,6 +46,7 @@ extension UserAgent {
         }
         dropReferrals()
         forgetSubscriptions()
+        for timer in [AgentTimer.network, .networkCheck, .networkLoss] { timers.cancel(timer) }
         sessions = [:]
         dialogs = [:]
         for transaction in requests.keys.sorted() { timers.cancel(.patience(transaction)) }
@@ -76,6 +77,9 @@ extension UserAgent {
         case .patience(let transaction): patienceOver(transaction, now: now)
         case .race(let id): raceDue(id, now: now)
         case .event(let timer): fire(timer, now: now)
+        case .network: applyNetwork(now: now)
+        case .networkCheck: networkCheckDue(now: now)
+        case .networkLoss: networkLossDue(now: now)
         case .shutDown: if life == .stopping { stop() }
         }
     }

@@ -59,6 +59,7 @@ public final class UserAgent {
     var lastAccount: UInt32 = 0
     var lastSession: UInt64 = 0
     var life = Life.running
+    var network = NetworkFollowing()
 
     enum Life { case running, stopping, stopped }
 
@@ -75,6 +76,12 @@ public final class UserAgent {
 
     /// Takes what the world tells about flows.
     public func handle(_ input: TransportInput, now: MonotonicTime) {
+        switch input {
+        case .sendFailed(_, _, .unreachable), .sendFailed(_, _, .other), .closed(_, .unreachable), .closed(_, .timedOut),
+            .closed(_, .other):
+            noticeTrouble(now: now)
+        default: break
+        }
         stack.handle(input, now: now)
         pump(now)
     }
@@ -110,6 +117,10 @@ public final class UserAgent {
     public func nextEffect() -> UserAgentEffect? {
         if let effect = stack.nextEffect() { return .transport(effect) }
         if let question = location.nextQuestion() { return .resolve(question) }
+        if network.wantsCheck {
+            network.wantsCheck = false
+            return .checkNetwork
+        }
         if nextEventIndex < events.count {
             defer { nextEventIndex += 1 }
             return .event(events[nextEventIndex])

@@ -81,6 +81,8 @@ public struct UserAgentConfiguration: Sendable {
     public var sleepThreshold: Interval
     /// After a sleep of at least this, connections are taken for dead and opened anew.
     public var connectionSleepLimit: Interval
+    /// How changes of the network are followed.
+    public var network: NetworkSettings
 
     public init(stack: StackConfiguration = StackConfiguration()) {
         self.stack = stack
@@ -120,5 +122,6 @@ public struct UserAgentConfiguration: Sendable {
         unregistrationLimit = .seconds(10)
         sleepThreshold = .seconds(5)
         connectionSleepLimit = .seconds(30)
+        network = NetworkSettings()
     }
 }

@@ -8,6 +8,8 @@ public enum UserAgentEffect: Sendable {
     case transport(TransportEffect)
     /// Look this up and give the answer to `UserAgent.handle(_: DNSAnswer, now:)`.
     case resolve(DNSQuestion)
+    /// Something did not get through: tell the addresses of this machine by `UserAgent.networkChanged(_:isForced:now:)`.
+    case checkNetwork
     case event(UserAgentEvent)
 }
 
@@ -108,6 +110,9 @@ public enum UserAgentEvent: Sendable {
     case event(EventNews)
     /// The session is over for the user; comes once for each session.
     case ended(SessionID, SessionEnd)
+    /// Addresses of this machine came or went, and registrations follow. Sessions need fresh offers where
+    /// `UserAgent.localAddress(of:)` is another one now: `reinvite` with `isMove`, or `reissueInvite` before the answer.
+    case network(NetworkChange)
     case warning(Cause)
     /// After `shutDown`: everything ended.
     case stopped

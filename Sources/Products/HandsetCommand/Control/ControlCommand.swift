@@ -34,6 +34,8 @@ package struct ControlCommand: Sendable, Equatable {
         case wake
         /// Place another call (`phone`).
         case call(String)
+        /// The network is another one: register and tell addresses anew.
+        case network
         case quit
         /// A message to somebody, or (nil) within a call.
         case message(to: String?, text: String)
@@ -146,6 +148,7 @@ package struct ControlCommand: Sendable, Equatable {
         case "statistics": return .statistics
         case "wake": return .wake
         case "call": return .call(try needed("to"))
+        case "network": return .network
         case "quit": return .quit
         case "message": return .message(to: object["to"]?.text, text: try needed("text"))
         case "subscribe", "unsubscribe":

@@ -19,6 +19,7 @@ extension CommandEvent {
         case .transfer: "transfer"
         case .conference: "conference"
         case .statistics: "statistics"
+        case .network: "network"
         case .warning: "warning"
         case .ended: "ended"
         case .notification(let event): event.name
@@ -69,6 +70,9 @@ extension CommandEvent {
                 ("cause", .text(it.cause)))
         case .conference(let members): .object(("members", .array(members.map { .string($0) })))
         case .statistics(let reference, let it): reference.object(Self.statisticsMembers(it))
+        case .network(let state, let addresses, let phone):
+            .object(
+                ("phone", .text(phone)), ("state", .string(state)), ("addresses", .array(addresses.map { .string("\($0)") })))
         case .warning(let code, let text, let reference):
             (reference ?? .none).object(("code", .string(code)), ("text", .string(text)))
         case .ended(let reference, let cause, let duration): reference.object(Self.endMembers(cause, duration))

@@ -29,6 +29,8 @@ extension CommandEvent {
         case .statistics(let reference, let it):
             "\(reference) sent \(it.packetsSent), received \(it.packetsReceived), lost \(it.packetsLost), "
                 + "jitter \(JSONValue.hundredths(it.jitterMilliseconds)) ms, score \(JSONValue.hundredths(it.score))"
+        case .network(let state, let addresses, let phone):
+            prefix(phone) + "network " + state + (addresses.isEmpty ? "" : ": " + addresses.map(\.description).joined(separator: ", "))
         case .warning(let code, let text, let reference): (reference.map { "\($0) " } ?? "") + "warning: \(text) (\(code))"
         case .ended(let reference, let cause, let duration):
             "\(reference) ended" + (duration.map { " after \(JSONValue.hundredths($0.seconds)) s" } ?? "")

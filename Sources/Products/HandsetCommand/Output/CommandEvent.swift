@@ -22,6 +22,8 @@ package enum CommandEvent: Sendable {
     /// Who is in a conference; empty: it is over.
     case conference(members: [String])
     case statistics(CallReference, StreamStatistics)
+    /// Addresses of this machine: `gone`, `returned` or `moved`, and those that there are now.
+    case network(state: String, addresses: [IPAddress], phone: String?)
     case warning(code: String, text: String, call: CallReference?)
     case ended(CallReference, Cause, duration: Interval?)
     /// News of messages, subscriptions and published state.

@@ -46,6 +46,7 @@ extension AccountSettings {
         settings.webSocket.path = webSocketPath
         // The command lives by its handler alone.
         settings.keepsForFirstReader = false
+        settings.watchesNetwork = watchesNetwork
         return settings
     }
 

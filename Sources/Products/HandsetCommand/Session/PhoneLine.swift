@@ -16,6 +16,7 @@ package enum PhoneLine {
         accept-transfer, reject-transfer                       conference, part       calls of three and more
         message ADDRESS TEXT   write to somebody
         quality (q)            packets, loss, score            calls                  what is up and what was
+        network                the network changed             wake                   register anew
         remember, forget       the account                     quit
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
@@ -63,6 +64,7 @@ package enum PhoneLine {
             return command(.message(to: rest[0], text: rest.dropFirst().joined(separator: " ")), call: nil)
         case "quality", "q": return command(.statistics)
         case "wake": return command(.wake, call: nil)
+        case "network": return command(.network, call: nil)
         case "quit", "exit": return command(.quit, call: nil)
         default:
             if rest.isEmpty, isAddress(name) { return .success(ControlCommand(.call(words[0]), name: "call")) }

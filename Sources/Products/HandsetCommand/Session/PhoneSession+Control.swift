@@ -43,6 +43,7 @@ extension PhoneSession {
         case .call(let dialled): return try dial(dialled, phone)
         case .wake: return phone.assumeIsolated { $0.wake() }
         case .message, .subscribe, .unsubscribe, .publish: return try correspond(command, id, phone)
+        case .network: return phone.assumeIsolated { $0.networkChanged() }
         default: break
         }
         if try carryOutTransfer(command, id, phone) { return }
@@ -61,7 +62,7 @@ extension PhoneSession {
             case .reject(let status): try phone.reject(id, status: status)
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
-            case .quit, .call, .wake, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part,
+            case .quit, .call, .wake, .network, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part,
                 .message, .subscribe, .unsubscribe, .publish:
                 break
             }

@@ -163,6 +163,8 @@ actor PhoneSession {
         case .conference(_, let members): conferenceChanged(members)
         case .ended(let id, let end): callEnded(id, end, phone)
         case .port(let event): portEvent(event, phone)
+        case .network(let change):
+            context.events.print(.network(state: change.kind.rawValue, addresses: change.addresses, phone: nil))
         case .warning(let id, let cause): warn(id, cause)
         case .subscription, .messageWaiting, .publication, .message: notification(event)
         case .mediaSource, .stopped: break

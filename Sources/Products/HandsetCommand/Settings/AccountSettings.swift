@@ -41,6 +41,8 @@ package struct AccountSettings: Sendable {
     package var mailbox: URI?
     /// Whether others may subscribe to the calls of the line.
     package var showsLine: Bool
+    /// Whether the system is asked to tell when addresses come and go.
+    package var watchesNetwork: Bool
 
     /// Reads `--password-file` if it is given.
     package init(_ invocation: Invocation, environment: (String) -> String? = Environment.value) throws(CommandFailure) {
@@ -66,6 +68,7 @@ package struct AccountSettings: Sendable {
         mailbox = try Self.uri(invocation, "--mailbox")
         showsLine = invocation.has("--show-line")
         expires = invocation.integer("--expires") ?? 600
+        watchesNetwork = invocation.value("--network-watch") != "off"
         acceptsDirectCalls = invocation.value("--direct").map { $0 == "accept" } ?? !registers
         registration = try RegistrationSettings(invocation)
         transfers = invocation.value("--transfers").flatMap(TransferPolicy.init) ?? .refuse

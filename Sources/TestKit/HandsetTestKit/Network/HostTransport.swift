@@ -17,9 +17,12 @@ public final class HostTransport {
     private var flows: [FlowID: Flow] = [:]
     private var nextFlow: UInt64 = 1
     private var isShut = false
+    /// The machine is told the addresses itself, so its sockets are told as bound to every address.
+    private let tellsUnspecified: Bool
 
-    init(_ host: SimulatedHost, deliver: @escaping (TransportInput) -> Void) {
+    init(_ host: SimulatedHost, tellsUnspecified: Bool = false, deliver: @escaping (TransportInput) -> Void) {
         self.host = host
+        self.tellsUnspecified = tellsUnspecified
         self.deliver = deliver
     }
 
@@ -47,15 +50,19 @@ public final class HostTransport {
                     refused: { remote in deliver(.sendFailed(flow, to: remote, .refused)) })
             else { return nil }
             flows[flow] = .datagrams(local)
-            deliver(.listening(flow, .udp, local: local))
+            deliver(.listening(flow, .udp, local: told(local)))
             return local
         }
         guard let local = host.listen(port: port, accepted: { [weak self] in self?.accept($0, listener: flow) }) else {
             return nil
         }
         flows[flow] = .listener(local)
-        deliver(.listening(flow, transport, local: local))
+        deliver(.listening(flow, transport, local: told(local)))
         return local
+    }
+
+    private func told(_ local: SocketAddress) -> SocketAddress {
+        tellsUnspecified ? SocketAddress(local.ip.isV6 ? .anyV6 : .anyV4, local.port) : local
     }
 
     private func accept(_ stream: SimulatedStream, listener: FlowID) {
@@ -82,12 +89,17 @@ public final class HostTransport {
         switch effect {
         case .send(let bytes, let flow, let remote):
             switch flows[flow] {
-            case .datagrams(let local): host.send(bytes, from: local, to: remote)
+            case .datagrams(let local):
+                guard !host.send(bytes, from: local, to: remote) else { return }
+                host.world.schedule(after: .zero) { [deliver] in deliver(.sendFailed(flow, to: remote, .unreachable)) }
             case .stream(let stream): stream.send(bytes)
             case .listener, nil: break
             }
         case .connect(let flow, _, let remote, _, _):
             let deliver = deliver
+            guard host.hasAddress else {
+                return host.world.schedule(after: .zero) { deliver(.closed(flow, .unreachable)) }
+            }
             let stream = SimulatedStream.connect(
                 from: host, to: remote, connected: { deliver(.connected(flow, local: $0.local)) },
                 closed: { [weak self] in self?.lost(flow, $0) })

@@ -9,7 +9,12 @@ import SIPAgent
 
 public final class SimulatedHost {
     public let name: String
-    public let address: IPAddress
+    /// Its address; the last one that it had where it has none.
+    public private(set) var address: IPAddress
+    /// Whether it has its address: false between `loseAddress` and `move`. Sends fail meanwhile, and nobody finds it.
+    public private(set) var hasAddress = true
+    /// Told when the address goes or comes, as a system tells its programs.
+    var addressChanged: () -> Void = {}
     let nat: SimulatedNAT?
     unowned let world: SimulatedWorld
 
@@ -59,6 +64,29 @@ public final class SimulatedHost {
     /// How many datagram sockets and listeners are open.
     public var openPorts: Int { datagramSockets.count + listeners.count }
 
+    // MARK: Another network
+
+    /// Takes the host's address away, and the way into the network with it. What is on the way to it is lost; streams are
+    /// not told, as on a real machine.
+    public func loseAddress() {
+        guard hasAddress else { return }
+        hasAddress = false
+        world.release(address, of: self)
+        world.trace.note(world.now, name, "loses \(address)")
+        addressChanged()
+    }
+
+    /// Gives the host an address: another one as in another network, or the same again.
+    ///
+    /// - Parameter address: nil: a new one.
+    public func move(to address: IPAddress? = nil) {
+        if hasAddress { world.release(self.address, of: self) }
+        self.address = world.take(address, for: self)
+        hasAddress = true
+        world.trace.note(world.now, name, "has \(self.address)")
+        addressChanged()
+    }
+
     // MARK: Datagrams
 
     /// Opens a datagram socket; port 0 takes the next free even one.
@@ -86,9 +114,22 @@ public final class SimulatedHost {
         return nil
     }
 
-    /// Sends a datagram from a socket of this host.
-    public func send(_ bytes: [UInt8], from local: SocketAddress, to remote: SocketAddress) {
+    /// Sends a datagram from a socket of this host, which is bound to every address: it leaves from the present one.
+    ///
+    /// - Returns: false where the host has no address: no route.
+    @discardableResult
+    public func send(_ bytes: [UInt8], from socket: SocketAddress, to remote: SocketAddress) -> Bool {
+        let local = SocketAddress(address, socket.port)
+        guard hasAddress else {
+            world.trace.packet(world.now, name, "cannot send", "udp", local, remote, bytes)
+            return false
+        }
         world.trace.packet(world.now, name, "sends", "udp", local, remote, bytes)
+        transmit(bytes, from: local, to: remote)
+        return true
+    }
+
+    private func transmit(_ bytes: [UInt8], from local: SocketAddress, to remote: SocketAddress) {
         guard !isUnplugged else { return }
         let (first, second) = up.arrivals(now: world.now)
         guard let first else { return world.trace.packet(world.now, name, "loses", "udp", local, remote, bytes) }
@@ -107,6 +148,7 @@ public final class SimulatedHost {
     }
 
     private func deliver(_ bytes: [UInt8], from remote: SocketAddress, to local: SocketAddress, refused: () -> Void) {
+        guard hasAddress, local.ip == address else { return }
         guard let socket = datagramSockets[local.port] else {
             world.trace.packet(world.now, name, "refuses", "udp", remote, local, bytes)
             return refused()
@@ -139,8 +181,8 @@ public final class SimulatedHost {
     func ephemeralPort() -> UInt16 { free(0, in: { listeners[$0] != nil }) ?? 49_152 }
 
     /// How long a segment takes from this host to the core; nil: it never gets there.
-    func upSegment() -> Interval? { isUnplugged ? nil : up.segmentDelay() }
-    func downSegment() -> Interval? { isUnplugged ? nil : down.segmentDelay() }
+    func upSegment() -> Interval? { isUnplugged || !hasAddress ? nil : up.segmentDelay() }
+    func downSegment() -> Interval? { isUnplugged || !hasAddress ? nil : down.segmentDelay() }
 }
 
 extension SimulatedWorld {

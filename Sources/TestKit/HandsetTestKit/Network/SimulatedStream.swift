@@ -102,7 +102,9 @@ public final class SimulatedStream {
         return lastArrival
     }
 
-    private var isCut: Bool { natEpoch.map { $0 != host.nat?.streamEpoch } ?? false }
+    private var isCut: Bool { local.ip != host.address || isRebound }
+
+    private var isRebound: Bool { natEpoch.map { $0 != host.nat?.streamEpoch } ?? false }
 
     /// Nothing gets through any more: noticed after a while.
     private func stall() {

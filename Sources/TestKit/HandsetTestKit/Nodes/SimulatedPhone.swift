@@ -59,7 +59,9 @@ public final class SimulatedPhone: SimulatedNode {
         core = PhoneCore(configuration: configuration, cryptography: host.world.cryptography, random: random)
         engine = MediaEngine(configuration: media, random: random)
         timer = WakeTimer(host.world)
-        let transport = HostTransport(host) { [weak self] input in
+        core.networkChanged(Self.network(of: host), now: host.world.now)
+        host.addressChanged = { [weak self] in self?.addressChanged() }
+        let transport = HostTransport(host, tellsUnspecified: true) { [weak self] input in
             guard let self else { return }
             if case .received(let bytes, _, _) = input { self.watch.hears(bytes, self.world.now) }
             self.core.handle(input, now: self.world.now)
@@ -68,6 +70,32 @@ public final class SimulatedPhone: SimulatedNode {
         self.transport = transport
         for (kind, port) in ports { transport.open(kind, port: port) }
     }
+
+    // MARK: The network
+
+    /// Whether the host tells the phone when its address goes or comes; without it the phone notices by sends that fail
+    /// and by silence.
+    public var watchesNetwork = true
+
+    private static func network(of host: SimulatedHost) -> NetworkState {
+        NetworkState(host.hasAddress ? [LocalAddress(host.address, prefixLength: 24, isDefault: true, interface: "sim0")] : [])
+    }
+
+    private func addressChanged() {
+        guard watchesNetwork else { return }
+        tellNetwork(isForced: false)
+    }
+
+    private func tellNetwork(isForced: Bool) {
+        world.schedule(after: .zero) { [weak self] in
+            guard let self else { return }
+            self.core.networkChanged(Self.network(of: self.host), isForced: isForced, now: self.world.now)
+            self.pump()
+        }
+    }
+
+    /// Tells the phone by hand that the network is another one.
+    public func networkChanged() { tellNetwork(isForced: true) }
 
     // MARK: What a user does
 
@@ -153,6 +181,7 @@ public final class SimulatedPhone: SimulatedNode {
                     self.pump()
                 }
             case .media(let command): carryOut(command)
+            case .checkNetwork: tellNetwork(isForced: false)
             case .event(let event):
                 world.trace.note(world.now, host.name, "tells \(describe(event))")
                 events.append((world.now, event))
@@ -218,7 +247,7 @@ public final class SimulatedPhone: SimulatedNode {
         else { return tellLater(.streamFailed(port, reason: "no free port")) }
         sockets[port] = rtp.port
         opened(port)
-        tellLater(.streamOpened(port, rtp: rtp))
+        tellLater(.streamOpened(port, rtp: SocketAddress(.anyV4, rtp.port)))
     }
 
     private func opened(_ port: PortID) {
@@ -241,7 +270,8 @@ public final class SimulatedPhone: SimulatedNode {
     private func drainEngine() {
         while let packet = engine.nextPacket() {
             guard let rtp = sockets[packet.port] else { continue }
-            host.send(packet.bytes, from: SocketAddress(host.address, packet.kind == .rtp ? rtp : rtp + 1), to: packet.to)
+            let socket = SocketAddress(host.address, packet.kind == .rtp ? rtp : rtp + 1)
+            if !host.send(packet.bytes, from: socket, to: packet.to) { tellLater(.trouble(packet.port, .sendFailed)) }
         }
         while let event = engine.nextEvent() { tellLater(event) }
     }

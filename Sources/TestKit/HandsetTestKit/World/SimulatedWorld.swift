@@ -45,6 +45,7 @@ public final class SimulatedWorld {
     /// Phones, servers and peers, in order of creation.
     public private(set) var nodes: [any SimulatedNode] = []
     private var places: [IPAddress: Place] = [:]
+    private var lastAddress: UInt32 = 0
     /// Streams that are not over: for the check that nothing is left.
     var openStreams = 0
 
@@ -121,7 +122,7 @@ public final class SimulatedWorld {
 
     /// Adds a host. Without an address it gets the next of 198.51.100.0/24, or of the NAT's inner network.
     public func addHost(_ name: String, address: IPAddress? = nil, behind nat: SimulatedNAT? = nil) -> SimulatedHost {
-        let ip = address ?? nat?.nextInnerAddress() ?? .v4(0xc633_6400 + UInt32(places.count + 1))
+        let ip = address ?? nat?.nextInnerAddress() ?? nextAddress()
         let host = SimulatedHost(name, ip, nat: nat, world: self)
         hosts.append(host)
         if let nat { nat.attach(host) } else { places[ip] = .host(host) }
@@ -131,11 +132,30 @@ public final class SimulatedWorld {
     /// Adds a NAT with a public address of its own; hosts are put behind it by `addHost(behind:)`.
     public func addNAT(_ name: String, _ behaviour: SimulatedNAT.Behaviour = .init()) -> SimulatedNAT {
         let nat = SimulatedNAT(
-            name, .v4(0xc633_6400 + UInt32(places.count + 1)), inner: UInt8(truncatingIfNeeded: nats.count + 1), behaviour,
+            name, nextAddress(), inner: UInt8(truncatingIfNeeded: nats.count + 1), behaviour,
             world: self)
         nats.append(nat)
         places[nat.publicAddress] = .nat(nat)
         return nat
+    }
+
+    /// The next of 198.51.100.0/24 that nobody ever had.
+    private func nextAddress() -> IPAddress {
+        lastAddress += 1
+        return .v4(0xc633_6400 + lastAddress)
+    }
+
+    /// A host leaves its address.
+    func release(_ address: IPAddress, of host: SimulatedHost) {
+        if host.nat == nil { places[address] = nil }
+    }
+
+    /// A host takes an address, a new one if none is named.
+    func take(_ address: IPAddress?, for host: SimulatedHost) -> IPAddress {
+        if let nat = host.nat { return address ?? nat.nextInnerAddress() }
+        let address = address ?? nextAddress()
+        places[address] = .host(host)
+        return address
     }
 
     func add(_ node: any SimulatedNode) { nodes.append(node) }

@@ -117,6 +117,23 @@ int cposix_send(int fd, const uint8_t *bytes, const cposix_outgoing *outgoing, i
 /// Takes one entry of the error queue: 1 with the destination and its errno, or 0 if there is none.
 int cposix_read_error(int fd, cposix_address *to, int *error);
 
+// MARK: Network
+
+/// One address of an interface that is up and not loopback.
+typedef struct {
+    cposix_address address;
+    /// Bits of its network.
+    uint8_t prefix;
+    char interface[16];
+} cposix_interface;
+
+/// The addresses of this machine, link-local ones left out; the count, at most `capacity`.
+int cposix_interfaces(cposix_interface *interfaces, int capacity);
+/// A descriptor that becomes readable when an address, an interface or a route comes or goes (Linux: rtnetlink).
+int cposix_network_watch(void);
+/// Takes what is to be read there: 1 if there was anything.
+int cposix_network_drain(int fd);
+
 // MARK: Threads
 
 /// Starts a joinable thread with signals like SIGINT blocked. `realtime` > 0 asks for SCHED_FIFO at that priority, and

@@ -131,6 +131,12 @@ public final class SIPStack {
     /// The profile that stands for TLS settings, for `SignallingTarget.profile`; equal settings have the same.
     public func profile(for settings: TLSSettings) -> TLSProfile { transport.profile(for: settings) }
 
+    /// Whether a connection can carry messages, and leads to `remote`: after a restart its number may be another one's.
+    public func isOpen(_ flow: FlowID, to remote: SocketAddress) -> Bool {
+        guard let flow = transport.flow(flow), flow.isUsable else { return false }
+        return flow.remote == remote
+    }
+
     /// Closes a connection: after the end of an account, or when it is known to be dead.
     public func close(_ flow: FlowID) {
         guard let flow = transport.flow(flow), flow.isConnection else { return }

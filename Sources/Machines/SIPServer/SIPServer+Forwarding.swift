@@ -24,7 +24,7 @@ extension SIPServer {
         if let token = routing.token {
             let isFromCaller = RouteToken.hash(request.from.tag ?? "") == token.callerTag
             if let side = isFromCaller ? token.callee : token.caller, side.contact == RouteToken.hash(uri),
-                !side.transport.isReliable || connections.contains(FlowID(rawValue: side.flow))
+                !side.transport.isReliable || stack.isOpen(FlowID(rawValue: side.flow), to: side.address)
             {
                 return [ProxyTarget(uri: routing.uri, hop: side.target, routes: [])]
             }

@@ -24,7 +24,7 @@ public final class SIPServer {
     var digest: DigestServer
     /// Passwords by user name.
     var passwords: [String: Secret] = [:]
-    /// Seals the route tokens of this run.
+    /// Seals the route tokens: of this run, or of all that are given the same key.
     let routeKey: [UInt8]
 
     /// Requests being proxied, by server transaction.
@@ -54,7 +54,7 @@ public final class SIPServer {
         settingsOfDigest.nonceLifetime = configuration.nonceLifetime
         digest = DigestServer(configuration: settingsOfDigest, cryptography: cryptography, random: random)
         for user in configuration.users { passwords[user.name] = user.password }
-        routeKey = (0..<4).flatMap { _ in withUInt64(random.next()) }
+        routeKey = configuration.routeKey?.reveal { $0 } ?? (0..<4).flatMap { _ in withUInt64(random.next()) }
     }
 
     // MARK: In

@@ -36,6 +36,9 @@ public struct ServerConfiguration: Sendable {
     public var domains: [String]
     public var users: [ServerUser]
     public var services: [ServiceContact] = []
+    /// Seals the Record-Route of dialogs, so that requests within them may pass; 16 octets or more that nobody can guess. With
+    /// the same key after a restart, calls go on; nil: a new one each time.
+    public var routeKey: Secret?
     /// The realm of challenges; nil: the first domain.
     public var realm: String?
     /// Whether REGISTER must carry a right digest answer. False: anybody may register any name (tests only).

@@ -10,7 +10,7 @@ public struct NetworkSettings: Sendable {
     public var settlingLimit = Interval.milliseconds(50)
     /// The world is asked for the addresses at most this often when sends fail or the peer falls silent.
     public var checkInterval = Interval.milliseconds(100)
-    /// While no address is there, the world is asked again after `checkInterval`, then twice that, up to this.
+    /// While no address is there, the world is asked again after `checkInterval`; without a call then after twice that, up to this.
     public var longestCheckInterval = Interval.milliseconds(5_000)
     /// How long calls are kept that no address of ours leads to; then they end with `call.network-lost`.
     public var lossLimit = Interval.seconds(60)

@@ -113,11 +113,12 @@ extension UserAgent {
         emit(.network(NetworkChange(.gone, addresses: [], gone: gone)))
     }
 
-    /// While no address is there: ask again, less and less often.
+    /// While no address is there: ask again; without a call, which wants it soon, less and less often.
     func networkCheckDue(now: MonotonicTime) {
         guard network.lostSince != nil, life == .running else { return }
         askForNetwork(now)
-        network.nextCheck = min(network.nextCheck * 2, configuration.network.longestCheckInterval)
+        let settings = configuration.network
+        network.nextCheck = activeCalls > 0 ? settings.checkInterval : min(network.nextCheck * 2, settings.longestCheckInterval)
         timers.arm(.networkCheck, at: now + network.nextCheck)
     }
 
@@ -220,7 +221,7 @@ extension UserAgent {
                 requests[transaction] = nil
                 stack.abandon(transaction)
                 raiseSequence(request)
-                transmit(request, to: SignallingTarget(target.transport, target.address, name: target.name), now: now)
+                transmit(request, to: target.elsewhere, now: now)
             }
             return
         }
@@ -233,9 +234,7 @@ extension UserAgent {
         if let target = request.target, let dialog = session.dialog, request.transaction != nil {
             // Its 2xx may have been lost with the address: a peer that waits for the ACK would refuse the next change (§14.2),
             // and hang up in the end (§13.3.1.4). One that did not answer yet ignores an ACK that it does not wait for.
-            stack.sendACK(
-                dialog.makeACK(sequence: request.sequence), to: SignallingTarget(target.transport, target.address, name: target.name),
-                now: now)
+            stack.sendACK(dialog.makeACK(sequence: request.sequence), to: target.elsewhere, now: now)
         }
         forget(request)
         session.reinviteIsWanted = true
@@ -249,7 +248,7 @@ extension UserAgent {
         guard let session = sessions[id], session.phase == .calling, let request = session.invite, !request.isAbandoned else { return }
         if !abandonSearch(of: request), let transaction = request.transaction {
             requests[transaction] = nil
-            let target = request.target.map { SignallingTarget($0.transport, $0.address, name: $0.name) }
+            let target = request.target?.elsewhere
             stack.takeBack(transaction, over: target, now: now)
         }
         counters.increment(.inviteReissued)
@@ -286,5 +285,14 @@ extension UserAgent {
         timers.arm(.reinvite(session.id), at: now + min(settings.retryInterval * doublings, .seconds(8)))
         emit(.reinviteFailed(session.id, cause, willRetry: true))
         return true
+    }
+}
+
+extension SignallingTarget {
+    /// The same, by whatever flow leads there now.
+    fileprivate var elsewhere: SignallingTarget {
+        var target = self
+        target.flow = nil
+        return target
     }
 }

@@ -36,6 +36,8 @@ public final class SimulatedPhone: SimulatedNode {
     /// The rules of RFC 3261 that the phone broke, as seen from outside; must stay empty. Messages on streams count only
     /// when they come in one piece.
     public var violations: [String] { watch.violations }
+    /// Sees every SIP message that the phone sends, as it leaves.
+    public var onSend: ((SIPMessage, MonotonicTime) -> Void)?
     /// What the user does.
     public private(set) lazy var user = PhoneUser(self)
 
@@ -172,7 +174,10 @@ public final class SimulatedPhone: SimulatedNode {
         while let effect = core.nextEffect() {
             switch effect {
             case .transport(let effect):
-                if case .send(let bytes, _, _) = effect { watch.says(bytes, world.now) }
+                if case .send(let bytes, _, _) = effect {
+                    watch.says(bytes, world.now)
+                    if let onSend, case .message(let message) = SIPMessage.receive(bytes) { onSend(message, world.now) }
+                }
                 transport?.perform(effect)
             case .resolve(let question):
                 world.resolve(question) { [weak self] answer in

@@ -351,7 +351,7 @@ extension Bench {
     /// id, and the capability that meets it.
     static let open = [
         ("B-020", "user agent: the session outlives a failed re-INVITE; this half is met above"),
-        ("B-021", "user agent: re-REGISTER and re-INVITE after a change of address"),
+        ("B-021", "user agent: re-REGISTER and re-INVITE after a change of address; met in SimulationTests"),
         ("B-022", "user agent: walks the TargetList; order and failure are met in LocationTests and ClientTransactionTests"),
         ("B-023", "user agent: Retry-After of a 503 to REGISTER"),
     ]

@@ -175,6 +175,24 @@ enum Notice: CaseIterable, Sendable {
         }
     }
 
+    @Test(arguments: transports) func aCallThatIsBeingPlacedWhenTheNetworkGoesIsPlacedAnewWhenOneIsBack(transport: TransportProtocol) {
+        let scene = Scene(transport: transport)
+        scene.bob.follow([.register])
+        scene.alice.follow([.register, .wait(.seconds(1)), .call("1002")])
+        scene.world.run(within: .seconds(5)) { scene.bob.user.call != nil }
+        scene.alice.host.loseAddress()
+        scene.world.run(for: .seconds(4))
+        scene.alice.host.move()
+        scene.world.run(for: .seconds(1))
+        let calls = scene.bob.events.compactMap { if case .incomingCall(let id, _) = $0.event { id } else { nil } }
+        #expect(calls.count == 2)
+        guard let last = calls.last else { return }
+        #expect(throws: Never.self) { try scene.bob.perform { core, now throws(PhoneError) in try core.answer(last, now: now) } }
+        #expect(scene.world.run(within: .seconds(5)) { scene.alice.user.isDone }, "\(scene.alice.user.failure ?? "")")
+        scene.world.run(for: .milliseconds(500))
+        scene.expectAudio("answered after 4 s without a network")
+    }
+
     @Test func aNetworkThatDoesNotComeBackEndsTheCallWithItsOwnCause() {
         let scene = Scene()
         scene.talk()
@@ -208,7 +226,8 @@ enum Notice: CaseIterable, Sendable {
         scene.world.run(for: .milliseconds(2500))
         #expect(scene.alice.user.call != nil)
         scene.moveAlice(.system)
-        #expect(scene.world.run(within: .seconds(10)) { scene.bob.user.isDone && scene.alice.user.isDone }, "\(scene.bob.user.failure ?? "")")
+        scene.world.run(within: .seconds(10)) { scene.bob.user.isDone && scene.alice.user.isDone }
+        #expect(scene.bob.user.isDone && scene.alice.user.isDone, "\(scene.bob.user.failure ?? "")")
         scene.world.run(for: .milliseconds(500))
         scene.expectAudio("answered after the move")
         scene.end([.untilEnded, .shutDown])
@@ -226,7 +245,8 @@ enum Notice: CaseIterable, Sendable {
         let calls = scene.bob.events.compactMap { if case .incomingCall(let id, _) = $0.event { id } else { nil } }
         guard let last = calls.last else { return #expect(Bool(false), "nobody called") }
         #expect(throws: Never.self) { try scene.bob.perform { core, now throws(PhoneError) in try core.answer(last, now: now) } }
-        #expect(scene.world.run(within: .seconds(20)) { scene.alice.user.isDone }, "\(scene.alice.user.failure ?? "") \(scene.world.trace.text())")
+        scene.world.run(within: .seconds(20)) { scene.alice.user.isDone }
+        #expect(scene.alice.user.isDone, "\(scene.alice.user.failure ?? "") \(scene.world.trace.text())")
         scene.world.run(for: .milliseconds(500))
         scene.expectAudio("answered after the move")
         #expect(scene.alice.ends.isEmpty)
@@ -235,7 +255,8 @@ enum Notice: CaseIterable, Sendable {
         #expect(scene.bob.core.callCount == 1)
     }
 
-    @Test(arguments: transports, [0, 3, 8, 12, 17, 22, 30]) func aChangeDuringAReinviteLosesNothing(transport: TransportProtocol, milliseconds: Int64) {
+    @Test(arguments: transports, [0, 3, 8, 12, 17, 22, 30])
+    func aChangeDuringAReinviteLosesNothing(transport: TransportProtocol, milliseconds: Int64) {
         let scene = Scene(transport: transport)
         scene.talk()
         guard let call = scene.alice.user.call else { return }
@@ -270,7 +291,8 @@ enum Notice: CaseIterable, Sendable {
         scene.end()
     }
 
-    @Test(arguments: transports, [0, 2, 4, 7, 11, 14, 20]) func aChangeDuringREGISTEREndsWithOneBinding(transport: TransportProtocol, milliseconds: Int64) {
+    @Test(arguments: transports, [0, 2, 4, 7, 11, 14, 20])
+    func aChangeDuringREGISTEREndsWithOneBinding(transport: TransportProtocol, milliseconds: Int64) {
         let scene = Scene(transport: transport)
         scene.alice.follow([.register])
         scene.world.run(for: .milliseconds(milliseconds))
@@ -316,7 +338,8 @@ enum Notice: CaseIterable, Sendable {
     }
 
     @Test(arguments: transports) func aServerThatRestartsInACallKnowsThePhonesAgainAndTheCallGoesOn(transport: TransportProtocol) {
-        let scene = Scene(transport: transport) { $0.agent.sessionInterval = 90 } configureAccount: { $0.expires = 60 }
+        let scene = Scene(
+            transport: transport, configure: { $0.agent.sessionInterval = 90 }, configureAccount: { $0.expires = 60 })
         scene.talk()
         scene.server.restart()
         #expect(scene.contacts() == [])

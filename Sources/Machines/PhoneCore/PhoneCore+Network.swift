@@ -42,12 +42,15 @@ extension PhoneCore {
         switch call.phase {
         case .openingOutgoing, .openingIncoming: break
         case .ringing(let answer): call.phase = .ringing(answer: answer.map { Self.description($0, at: fresh) })
-        case .inviting where change.gone.contains(local.ip):
+        case .inviting where agent.isStranded(session):
             call.earlyAnswers = []
             call.mediaTag = nil
-            call.negotiation.withdrawOffer()
-            let offer = call.negotiation.makeOffer(local: moved, direction: call.wantedDirection).serialized()
-            prepareToReceive(call)
+            var offer: [UInt8]?
+            if call.negotiation.isOfferPending {
+                call.negotiation.withdrawOffer()
+                offer = call.negotiation.makeOffer(local: moved, direction: call.wantedDirection).serialized()
+                prepareToReceive(call)
+            }
             agent.reissueInvite(session, offer: offer, now: now)
         case .inviting, .accepting: call.needsMove = true
         case .established:

@@ -37,13 +37,13 @@ int cposix_interfaces(cposix_interface *interfaces, int capacity) {
     int count = 0;
     for (struct ifaddrs *one = all; one && count < capacity; one = one->ifa_next) {
         if (!one->ifa_addr || !(one->ifa_flags & IFF_UP) || !(one->ifa_flags & IFF_RUNNING)) continue;
-        if (one->ifa_flags & IFF_LOOPBACK) continue;
         cposix_interface entry;
         memset(&entry, 0, sizeof entry);
         if (one->ifa_addr->sa_family == AF_INET) {
             const struct sockaddr_in *v4 = (const struct sockaddr_in *)one->ifa_addr;
             uint32_t ip = ntohl(v4->sin_addr.s_addr);
-            if (ip >> 16 == 0xa9fe || ip == 0) continue;
+            // What is neither 127/8 nor link-local can be reached from outside, on the loopback interface too.
+            if (ip >> 24 == 127 || ip >> 16 == 0xa9fe || ip == 0) continue;
             entry.address.family = 4;
             entry.address.low = ip;
             entry.prefix = 32;
@@ -52,7 +52,7 @@ int cposix_interfaces(cposix_interface *interfaces, int capacity) {
             }
         } else if (one->ifa_addr->sa_family == AF_INET6) {
             const uint8_t *octets = ((const struct sockaddr_in6 *)one->ifa_addr)->sin6_addr.s6_addr;
-            if (octets[0] == 0xfe && (octets[1] & 0xc0) == 0x80) continue;
+            if ((octets[0] == 0xfe && (octets[1] & 0xc0) == 0x80) || (word_of(octets) == 0 && word_of(octets + 8) <= 1)) continue;
             entry.address.family = 6;
             entry.address.high = word_of(octets);
             entry.address.low = word_of(octets + 8);

@@ -12,7 +12,7 @@ extension NetworkState {
     /// The addresses of this machine now: those of interfaces that are up, loopback and link-local ones left out; those that
     /// the default routes use are marked.
     public static func current() -> NetworkState {
-        var entries = [cposix_interface](repeating: cposix_interface(), count: 64)
+        var entries = [cposix_interface](repeating: cposix_interface(), count: 256)
         let count = unsafe entries.withUnsafeMutableBufferPointer { unsafe cposix_interfaces($0.baseAddress, Int32($0.count)) }
         // Documentation addresses (RFC 5737, RFC 3849): what leads there is the default route. Nothing is sent.
         let defaults = [

@@ -4,10 +4,11 @@ import Foundation
 
 /// Kamailio with the configuration that docs/kamailio.md prints, as it stands.
 struct Kamailio {
-    let process: Subprocess
+    private(set) var process: Subprocess
     private let folder: String
     let port: Int
     let securePort: Int
+    private var isSecure: Bool
     let domain = "example.net"
 
     var address: String { "127.0.0.1:\(port)" }
@@ -30,18 +31,29 @@ struct Kamailio {
         let securePort = try Bench.freePort()
         if let secure { text = try configuration(of: secure) + text.replacingOccurrences(of: "#!KAMAILIO\n", with: "") }
         try text.write(toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
+        let process = try await run(folder, port, securePort: secure == nil ? nil : securePort)
+        return Kamailio(process: process, folder: folder, port: port, securePort: securePort, isSecure: secure != nil)
+    }
+
+    /// Ends it and starts it anew at the same port: connections are closed, registrations forgotten.
+    mutating func restart() async throws {
+        await process.stop()
+        process = try await Self.run(folder, port, securePort: isSecure ? securePort : nil)
+    }
+
+    private static func run(_ folder: String, _ port: Int, securePort: Int?) async throws -> Subprocess {
         let process = try Subprocess(
             "/usr/sbin/kamailio",
             [
                 "-f", folder + "/kamailio.cfg", "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)", "-Y", folder, "-P",
                 folder + "/kamailio.pid", "-DD", "-E", "-m", "64", "-M", "8",
-            ] + (secure == nil ? [] : ["-l", "tls:127.0.0.1:\(securePort)"]), directory: folder)
+            ] + (securePort.map { ["-l", "tls:127.0.0.1:\($0)"] } ?? []), directory: folder)
         for _ in 0..<300 where !answers(port) {
             try await Task.sleep(for: .milliseconds(20))
             guard process.isRunning else { throw Subprocess.Failure(description: "Kamailio did not start.\n\(process.transcript)") }
         }
         guard answers(port) else { throw Subprocess.Failure(description: "Kamailio does not answer.\n\(process.transcript)") }
-        return Kamailio(process: process, folder: folder, port: port, securePort: securePort)
+        return process
     }
 
     /// What docs/tls.md tells to put before the configuration, with the files and versions of a test.

@@ -71,6 +71,18 @@ extension UserAgent {
         return state.preferred(isV6: isV6)
     }
 
+    /// Whether the INVITE of a call that nobody answered yet went out from an address that is gone, so that no answer comes.
+    public func isStranded(_ id: SessionID) -> Bool {
+        guard let invite = sessions[id]?.invite else { return false }
+        return invite.isStranded || isGone(invite.sentFrom)
+    }
+
+    /// Whether an address of ours was there and is not any more.
+    private func isGone(_ address: IPAddress?) -> Bool {
+        guard let address, !address.isLoopback, let state = network.applied else { return false }
+        return !state.contains(address.unmapped)
+    }
+
     // MARK: The change
 
     /// The news have settled.
@@ -98,7 +110,7 @@ extension UserAgent {
             dropConnections(all: isForced, now: now)
             for id in accountOrder { follow(id, refreshesAll: change.refreshesAll, now: now) }
             emit(.network(change))
-            for id in sessions.keys.sorted() { followSession(id, change, now: now) }
+            for id in sessions.keys.sorted() { followSession(id, now: now) }
         }
     }
 
@@ -168,8 +180,7 @@ extension UserAgent {
         case .idle, .refused, .unregistering: isWanted = false
         }
         guard isWanted else { return }
-        let server = account.serverAddress
-        let fresh = server.map { network.applied?.address(toward: $0.ip) } ?? network.applied?.addresses.first?.ip
+        let fresh = account.serverAddress.map { localAddress(toward: $0, account.detail.transport) } ?? network.applied?.addresses.first?.ip
         guard let fresh else {
             abandonRegister(account)
             timers.cancel(.registration(id))
@@ -190,6 +201,10 @@ extension UserAgent {
         counters.increment(.registrationMoved)
         sendRegister(account, .network, now: now)
         if wanted == .unregister { account.registration.wanted = wanted }
+    }
+
+    private func localAddress(toward server: SocketAddress, _ transport: TransportProtocol?) -> IPAddress? {
+        stack.localAddress(for: SignallingTarget(transport ?? .udp, server))?.ip ?? network.applied?.address(toward: server.ip)
     }
 
     /// Takes the REGISTER in progress back: its answer would go to an address that is not ours any more.
@@ -213,11 +228,11 @@ extension UserAgent {
     // MARK: Sessions
 
     /// What of a session was under way from an address that is gone: the phone is told to offer again, a BYE goes out again.
-    private func followSession(_ id: SessionID, _ change: NetworkChange, now: MonotonicTime) {
+    private func followSession(_ id: SessionID, now: MonotonicTime) {
         guard let session = sessions[id] else { return }
         if session.phase == .over {
             for (transaction, request) in requests.sorted(by: { $0.key < $1.key }) where request.purpose == .bye(id) {
-                guard request.lostFlow || request.sentFrom.map(change.gone.contains) ?? false, let target = request.target else { continue }
+                guard request.lostFlow || isGone(request.sentFrom), let target = request.target else { continue }
                 requests[transaction] = nil
                 stack.abandon(transaction)
                 raiseSequence(request)
@@ -225,7 +240,7 @@ extension UserAgent {
             }
             return
         }
-        guard let request = session.reinvite, request.isStranded || request.sentFrom.map(change.gone.contains) ?? false else {
+        guard let request = session.reinvite, request.isStranded || isGone(request.sentFrom) else {
             reinviteIfWanted(session, now: now)
             return
         }
@@ -243,8 +258,8 @@ extension UserAgent {
     }
 
     /// The INVITE of a call that nobody answered yet went out from an address that is gone, so its answer cannot come: it is
-    /// taken back and sent anew with a fresh offer, under the same Call-ID with the next number.
-    public func reissueInvite(_ id: SessionID, offer: [UInt8], now: MonotonicTime) {
+    /// taken back and sent anew with a fresh offer (nil: it had none), under the same Call-ID with the next number.
+    public func reissueInvite(_ id: SessionID, offer: [UInt8]?, now: MonotonicTime) {
         guard let session = sessions[id], session.phase == .calling, let request = session.invite, !request.isAbandoned else { return }
         if !abandonSearch(of: request), let transaction = request.transaction {
             requests[transaction] = nil
@@ -262,7 +277,7 @@ extension UserAgent {
         request.challengeRounds = 0
         request.sequence &+= 1
         request.message.set(.cseq, "\(request.sequence) INVITE")
-        request.message.setBody(offer, type: "application/sdp")
+        if let offer, session.offerWasSent { request.message.setBody(offer, type: "application/sdp") }
         forgetEarlyDialogs(session)
         locate(request.nextHop, account: request.account, source: nil, .request(request), now: now)
         pump(now)

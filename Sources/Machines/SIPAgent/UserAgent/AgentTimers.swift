@@ -68,9 +68,9 @@ struct AgentTimers {
         queue.postpone(by: interval) { timer in
             switch timer {
             case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .race,
-                .event(.firstNotify), .event(.notify), .shutDown:
+                .event(.firstNotify), .event(.notify), .networkLoss, .shutDown:
                 true
-            case .session, .ringLimit, .referral, .registration, .keepAlive, .event: false
+            case .session, .ringLimit, .referral, .registration, .keepAlive, .event, .network, .networkCheck: false
             }
         }
     }

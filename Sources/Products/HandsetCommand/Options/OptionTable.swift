@@ -57,10 +57,10 @@ package enum OptionTable {
         OptionSpec(
             "--gruu", "off|public|temporary", .choice(["off", "public", "temporary"]),
             "Ask for a GRUU and tell it in calls (RFC 5627; default off)."),
-        OptionSpec("--ca", "FILE", .text, "The authorities to trust for TLS, PEM (default: the system's)."),
         OptionSpec(
             "--network-watch", "on|off", .choice(["on", "off"]),
             "Follow addresses that come and go as the system tells (default on); off: notice it by failed sends and silence."),
+        OptionSpec("--ca", "FILE", .text, "The authorities to trust for TLS, PEM (default: the system's)."),
         OptionSpec("--cert", "FILE", .text, "Our certificate, PEM: for servers that ask for one, and where we listen with tls."),
         OptionSpec("--key", "FILE", .text, "The key of our certificate, PEM, not encrypted."),
         OptionSpec("--pin", "SHA256", .text, "The one key of a server to trust, whoever vouches for it (docs/tls.md)."),

@@ -119,7 +119,7 @@ int cposix_read_error(int fd, cposix_address *to, int *error);
 
 // MARK: Network
 
-/// One address of an interface that is up and not loopback.
+/// One address of an interface that is up.
 typedef struct {
     cposix_address address;
     /// Bits of its network.
@@ -127,7 +127,7 @@ typedef struct {
     char interface[16];
 } cposix_interface;
 
-/// The addresses of this machine, link-local ones left out; the count, at most `capacity`.
+/// The addresses of this machine, loopback and link-local ones left out; the count, at most `capacity`.
 int cposix_interfaces(cposix_interface *interfaces, int capacity);
 /// A descriptor that becomes readable when an address, an interface or a route comes or goes (Linux: rtnetlink).
 int cposix_network_watch(void);

@@ -4,7 +4,7 @@ import Essentials
 import SIPAgent
 
 /// The names of a simulated world.
-public struct DNSZone {
+public struct DNSZone: Sendable {
     private struct Key: Hashable {
         var name: String
         var type: DNSRecordType

@@ -32,9 +32,10 @@ extension Causes {
             Cause(
                 "transfer.unreachable", "The other side cannot be reached over the network.", status: 503,
                 evidence: [.init("network", flow.text)])
-        case .notLocated(let text):
-            Cause("transfer.unreachable", "No address was found for the other side's name.", evidence: [.init("name", text)])
-        case .noLocalAddress: Cause("transfer.unreachable", "This phone has no transport that leads there.")
+        case .notLocated(let reason):
+            Cause(
+                "transfer.unreachable", "No address was found for the other side's name.", evidence: [.init("name", printable(reason.text))])
+        case .notSecure, .tooLarge, .noLocalAddress: Cause("transfer.unreachable", "This phone has no transport that leads there.")
         }
     }
 

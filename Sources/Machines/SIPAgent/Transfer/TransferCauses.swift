@@ -34,8 +34,10 @@ extension Causes {
                 evidence: [.init("network", flow.text)])
         case .notLocated(let reason):
             Cause(
-                "transfer.unreachable", "No address was found for the other side's name.", evidence: [.init("name", printable(reason.text))])
-        case .notSecure, .tooLarge, .noLocalAddress: Cause("transfer.unreachable", "This phone has no transport that leads there.")
+                "transfer.unreachable", "No address was found for the other side's name.", evidence: [.init("name", printable(reason.text))]
+            )
+        case .notSecure, .tooLarge, .noLocalAddress, .noNetwork:
+            Cause("transfer.unreachable", "This phone has no transport that leads there.")
         }
     }
 

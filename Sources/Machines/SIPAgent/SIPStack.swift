@@ -155,8 +155,10 @@ public final class SIPStack {
     /// Closes the connection that a request to `target` would use: it is known to be dead.
     public func closeConnection(to target: SignallingTarget) { transport.closeConnection(to: target) }
 
-    /// Whether there is a socket or listener of a transport.
-    public func offers(_ transport: TransportProtocol) -> Bool { !self.transport.listening(for: transport).isEmpty }
+    /// Whether a transport can be used: it has a socket or listener, or needs none (a stream: a connection is opened).
+    public func offers(_ transport: TransportProtocol) -> Bool {
+        transport.isStream || !self.transport.listening(for: transport).isEmpty
+    }
 
     /// Closes every connection that we opened: the network changed, or the machine slept.
     public func closeOpenedConnections() {

@@ -65,10 +65,7 @@ extension UserAgent {
             addBindings(to: &message, contact, expires: expires, account: account)
         }
         if let account, !account.configuration.calls.headers.isEmpty { addOwnHeaders(to: &message, request, account) }
-        if request.method == .message, isTooLong(message, for: target) {
-            request.isTooLong = true
-            return false
-        }
+        if isTooLong(request) { return false }
         // RFC 6223: whether the server wants to be kept alive, and how often.
         let keep = request.method == .register && configuration.keepAlive.isOn ? ";keep" : ""
         let transaction = stack.sendRequest(
@@ -130,7 +127,7 @@ extension UserAgent {
             request.transaction = nil
         }
         if !request.isAbandoned, changeTransport(request, failure, now: now) { return }
-        if attempted != nil { noteFailure(failure, request, now: now) }
+        noteFailure(failure, request, now: now)
         if !request.isAbandoned, request.mayChangeTarget, tryNextTarget(request, now: now) { return }
         finish(request, .failure(meaning(of: failure, request)), now: now)
     }

@@ -32,6 +32,7 @@ extension UserAgent {
     /// How many octets the request may have as a datagram.
     func octetLimit(_ request: ClientRequest) -> Int {
         if case .asDatagram = request.size { return .max }
+        if request.method == .message { return min(configuration.stack.requestOctets, configuration.maximumDatagramMessage) }
         return configuration.stack.requestOctets
     }
 

@@ -70,14 +70,22 @@ enum EventCauses {
 
     static func subscriptionFailure(_ failure: RequestFailure) -> Cause {
         switch failure {
-        case .timedOut: Cause("subscription.no-response", "The other side did not respond.", status: 408)
+        case .timedOut: return Cause("subscription.no-response", "The other side did not respond.", status: 408)
+        case .transport(.secure(let failure)): return Causes.secure(failure, more: [])
         case .transport(let flow):
-            Cause(
+            return Cause(
                 "subscription.unreachable", "The other side cannot be reached over the network.", status: 503,
                 evidence: [.init("network", flow.text)])
-        case .notLocated(let text):
-            Cause("subscription.not-located", "No address was found for the name.", evidence: [.init("name", text)])
-        case .noLocalAddress: Cause("subscription.no-transport", "This phone has no transport that leads there.")
+        case .notSecure(let text):
+            return Cause("subscription.not-secure", "The way to the sips address has no TLS.", evidence: [.init("way", text)])
+        case .tooLarge(let octets):
+            return Cause(
+                "subscription.too-big", "The request is too big for a datagram, and no TCP connection leads there.",
+                evidence: [.init("octets", "\(octets)")])
+        case .notLocated(let failure):
+            return Cause("subscription.not-located", "No address was found for the name.", evidence: [.init("name", failure.text)])
+        case .noLocalAddress: return Cause("subscription.no-transport", "This phone has no transport that leads there.")
+        case .noNetwork: return Cause("subscription.no-network", "This machine has no network at the moment.")
         }
     }
 
@@ -104,23 +112,31 @@ enum EventCauses {
 
     static func publicationFailure(_ failure: RequestFailure) -> Cause {
         switch failure {
-        case .timedOut: Cause("publication.no-response", "The server did not respond.", status: 408)
+        case .timedOut: return Cause("publication.no-response", "The server did not respond.", status: 408)
+        case .transport(.secure(let failure)): return Causes.secure(failure, more: [])
         case .transport(let flow):
-            Cause(
+            return Cause(
                 "publication.unreachable", "The server cannot be reached over the network.", status: 503,
                 evidence: [.init("network", flow.text)])
-        case .notLocated(let text):
-            Cause("publication.not-located", "No address was found for the server's name.", evidence: [.init("name", text)])
-        case .noLocalAddress: Cause("publication.no-transport", "This phone has no transport that leads to the server.")
+        case .notSecure(let text):
+            return Cause("publication.not-secure", "The way to the sips address has no TLS.", evidence: [.init("way", text)])
+        case .tooLarge(let octets):
+            return Cause(
+                "publication.too-big", "The request is too big for a datagram, and no TCP connection leads there.",
+                evidence: [.init("octets", "\(octets)")])
+        case .notLocated(let failure):
+            return Cause("publication.not-located", "No address was found for the server's name.", evidence: [.init("name", failure.text)])
+        case .noLocalAddress: return Cause("publication.no-transport", "This phone has no transport that leads there.")
+        case .noNetwork: return Cause("publication.no-network", "This machine has no network at the moment.")
         }
     }
 
     // MARK: Messages
 
-    static func messageTooLong(_ limit: Int) -> Cause {
+    static func messageTooLong(_ octets: Int) -> Cause {
         Cause(
-            "message.too-long", "The message is too long for a datagram, and there is no other way to send it.",
-            evidence: [.init("limit.octets", "\(limit)")])
+            "message.too-long", "The message is too long for a datagram, and no TCP connection leads there.",
+            evidence: [.init("octets", "\(octets)")])
     }
 
     static func messageRefused(_ response: SIPMessage) -> Cause {
@@ -144,13 +160,20 @@ enum EventCauses {
 
     static func messageFailure(_ failure: RequestFailure) -> Cause {
         switch failure {
-        case .timedOut: Cause("message.no-response", "The other side did not respond.", status: 408)
+        case .timedOut: return Cause("message.no-response", "The other side did not respond.", status: 408)
+        case .transport(.secure(let failure)): return Causes.secure(failure, more: [])
         case .transport(let flow):
-            Cause(
+            return Cause(
                 "message.unreachable", "The other side cannot be reached over the network.", status: 503,
                 evidence: [.init("network", flow.text)])
-        case .notLocated(let text): Cause("message.not-located", "No address was found for the name.", evidence: [.init("name", text)])
-        case .noLocalAddress: Cause("message.no-transport", "This phone has no transport that leads there.")
+        case .notSecure(let text):
+            return Cause("message.not-secure", "The way to the sips address has no TLS.", evidence: [.init("way", text)])
+        case .tooLarge(let octets):
+            return messageTooLong(octets)
+        case .notLocated(let failure):
+            return Cause("message.not-located", "No address was found for the name.", evidence: [.init("name", failure.text)])
+        case .noLocalAddress: return Cause("message.no-transport", "This phone has no transport that leads there.")
+        case .noNetwork: return Cause("message.no-network", "This machine has no network at the moment.")
         }
     }
 

@@ -66,10 +66,9 @@ extension UserAgent {
         return MessageID(rawValue: subscriptions.lastMessage)
     }
 
-    /// RFC 3428 §8: no larger than 1300 octets where the transport controls no congestion. The Via to come is counted.
-    func isTooLong(_ message: MessageBuilder, for target: SignallingTarget) -> Bool {
-        guard target.transport == .udp else { return false }
-        return message.serialized().count + 90 > configuration.maximumDatagramMessage
+    /// RFC 3428 §8: a message that is too large for a datagram goes over a connection or not at all.
+    func isTooLong(_ request: ClientRequest) -> Bool {
+        if case .asDatagram = request.size { request.method == .message } else { false }
     }
 
     func handleMessageOutcome(
@@ -77,9 +76,9 @@ extension UserAgent {
     ) {
         subscriptions.pendingMessages -= 1
         switch outcome {
-        case .failure where request.isTooLong:
+        case .failure(.tooLarge(let octets)):
             counters.increment(.messageTooLong)
-            emit(.event(.messageAnswered(id, .failed(EventCauses.messageTooLong(configuration.maximumDatagramMessage)))))
+            emit(.event(.messageAnswered(id, .failed(EventCauses.messageTooLong(octets)))))
         case .failure(let failure):
             emit(.event(.messageAnswered(id, .failed(EventCauses.messageFailure(failure)))))
         case .response(let response, _, _) where response.statusCode == 200:

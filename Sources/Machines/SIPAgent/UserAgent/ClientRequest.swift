@@ -89,8 +89,6 @@ final class ClientRequest {
     var reliable: [ReliableProgress] = []
     /// Where a redirected INVITE has been and may still go; nil: nobody redirected it.
     var redirection: Redirection?
-    /// A message that is over the limit of its transport (RFC 3428 §8).
-    var isTooLong = false
     /// Set when the user no longer wants it: nothing more is sent but CANCEL.
     var isAbandoned = false
     /// What CANCEL carries besides, such as Reason.

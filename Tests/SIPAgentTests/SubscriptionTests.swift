@@ -278,6 +278,26 @@ import Testing
         #expect(watcher.scene.phone.hasStopped && watcher.scene.phone.agent.heldAfterStop.isEmpty)
     }
 
+    @Test("in another network every notifier is told the fresh Contact at once, and what waited waits no longer")
+    func anotherNetwork() throws {
+        let watcher = Watcher()
+        let (_, request) = try watcher.active()
+        let state = NetworkState([LocalAddress(watcher.scene.phone.address.ip, prefixLength: 24)])
+        watcher.scene.on { $0.networkChanged(state, now: $1) }
+        watcher.run(.milliseconds(200))
+        #expect(watcher.subscribes.count == 1)
+        watcher.scene.on { $0.networkChanged(state, isForced: true, now: $1) }
+        watcher.run(.milliseconds(200))
+        let refresh = try #require(watcher.subscribes.last)
+        #expect(watcher.subscribes.count == 2 && refresh.callID == request.callID && refresh.to.tag == "peer")
+        #expect(refresh.contacts.count == 1 && refresh.expires == 3600)
+        watcher.accept(refresh)
+        watcher.notify(request, "terminated;reason=probation;retry-after=600")
+        watcher.scene.on { $0.networkChanged(state, isForced: true, now: $1) }
+        watcher.run(.milliseconds(200))
+        #expect(watcher.subscribes.count == 3 && watcher.subscribes.last?.to.tag == nil)
+    }
+
     // MARK: Without a subscription
 
     private func unasked(_ watcher: Watcher, event: String = "message-summary", toTag: String? = nil) -> SIPMessage? {

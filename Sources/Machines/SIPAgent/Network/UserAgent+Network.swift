@@ -111,6 +111,7 @@ extension UserAgent {
             for id in accountOrder { follow(id, refreshesAll: change.refreshesAll, now: now) }
             emit(.network(change))
             for id in sessions.keys.sorted() { followSession(id, now: now) }
+            followSubscriptions(now: now)
         }
     }
 

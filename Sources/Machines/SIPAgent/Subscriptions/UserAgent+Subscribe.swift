@@ -387,6 +387,29 @@ extension UserAgent {
         }
     }
 
+    // MARK: Another network
+
+    /// The addresses of this machine are others: every notifier is told the fresh Contact by a refresh (a SUBSCRIBE renews the
+    /// target, RFC 6665 §4.4.1), and what waited for the network does so no longer.
+    func followSubscriptions(now: MonotonicTime) {
+        for id in subscriptions.table.keys.sorted() {
+            guard let subscription = subscriptions.table[id] else { continue }
+            switch subscription.phase {
+            case .active:
+                for leg in subscription.legs.map(\.number) {
+                    // The old flow is no way any more.
+                    if let index = subscription.index(leg) { subscription.legs[index].dialog.source = nil }
+                    refresh(subscription, leg, now: now)
+                }
+            case .waiting: timers.arm(.event(.retry(id)), at: now)
+            case .subscribing, .ending: break
+            }
+        }
+        for id in subscriptions.publications.keys.sorted() where timers.isArmed(.event(.publication(id))) {
+            if case .retrying = subscriptions.publications[id]?.status { timers.arm(.event(.publication(id)), at: now) }
+        }
+    }
+
     // MARK: Shutting down
 
     /// Ends the subscriptions and publications of an account, or all.

@@ -64,7 +64,7 @@ extension UserAgent {
             location.failed(target, now: now)
             // The registrar answers by itself, so the silence is the connection's.
             if request.method == .register { stack.closeConnection(to: target) }
-        case .transport(.closedLocally), .transport(.limit), .notLocated, .notSecure, .noLocalAddress, .tooLarge: break
+        case .transport(.closedLocally), .transport(.limit), .notLocated, .notSecure, .noLocalAddress, .noNetwork, .tooLarge: break
         case .transport: location.failed(target, now: now)
         }
     }

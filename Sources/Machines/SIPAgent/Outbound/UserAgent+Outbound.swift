@@ -140,7 +140,7 @@ extension UserAgent {
 
     /// The NAT's new address is ours from now on; the old one is taken back with the next REGISTER.
     private func takeAddress(_ address: SocketAddress, _ account: Account) {
-        if let contact = account.registration.contact, case .address = contact.host { account.registration.outdatedContact = contact }
+        if let contact = account.registration.contact, case .address = contact.host { account.registration.outdate(contact) }
         account.publicAddress = address
     }
 

@@ -45,6 +45,7 @@ private final class RaceBench {
             case .transport(.close(let flow)): closes.append(flow)
             case .transport(.send(let bytes, let flow, _)):
                 if let message = try? SIPMessage(parsing: bytes) { sends.append((flow, message)) }
+            case .checkNetwork: break
             case .event(let event): events.append(event)
             }
         }

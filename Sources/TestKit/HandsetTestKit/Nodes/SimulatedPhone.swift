@@ -36,6 +36,10 @@ public final class SimulatedPhone: SimulatedNode {
     /// The rules of RFC 3261 that the phone broke, as seen from outside; must stay empty. Messages on streams count only
     /// when they come in one piece.
     public var violations: [String] { watch.violations }
+    /// Whether `events` grows: off, for runs so long that what happened must not pile up.
+    public var keepsEvents = true
+    /// Told each event as it happens.
+    public var onEvent: ((PhoneEvent) -> Void)?
     /// Sees every SIP message that the phone sends, as it leaves.
     public var onSend: ((SIPMessage, MonotonicTime) -> Void)?
     /// What the user does.
@@ -189,7 +193,8 @@ public final class SimulatedPhone: SimulatedNode {
             case .checkNetwork: tellNetwork(isForced: false)
             case .event(let event):
                 world.trace.note(world.now, host.name, "tells \(describe(event))")
-                events.append((world.now, event))
+                if keepsEvents { events.append((world.now, event)) }
+                if let onEvent { onEvent(event) }
                 if case .stopped = event {
                     heldAfterStop = core.agent.heldAfterStop
                     watch.stop(world.now)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Crypto
 import Essentials
 import HandsetTestKit
 import PhoneCore
@@ -72,7 +73,7 @@ import Testing
         proxy.parameters.set("lr", nil)
         let account = AccountConfiguration(
             addressOfRecord: SIPURI(user: "2002", host: .name("example.org")), proxy: proxy,
-            credentials: [Credential(realm: nil, username: "2002", password: "b")])
+            credentials: [Credential(realm: nil, username: "2002", password: Secret("b"))])
         var second: AccountID?
         try bob.perform { core, now throws(PhoneError) in second = try core.addAccount(account, now: now) }
         carol.follow([.register, .answer(after: .seconds(1))])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import HandsetCommand
+import SIP
 import Testing
 
 /// The invocation of a command line that is right.
@@ -44,7 +45,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
     }
 
     @Test(arguments: [
-        ["--transport", "wss"], ["--ice", "on"], ["--stun", "127.0.0.1:3478"],
+        ["--ice", "on"], ["--stun", "127.0.0.1:3478"],
         ["--turn", "turn:x"],
         ["--srtp", "prefer"], ["--srtp", "require"], ["--program", "cat"], ["--redundancy", "auto"], ["--redundancy", "2"],
         ["--report", "a.html"],
@@ -57,7 +58,8 @@ func invocation(_ arguments: String...) throws -> Invocation {
     }
 
     @Test(arguments: [
-        ["--transport", "udp"], ["--transport", "tcp"], ["--transport", "ws"], ["--ws-path", "/ws"], ["--keep-alive", "0"],
+        ["--transport", "udp"], ["--transport", "tcp"], ["--transport", "ws"], ["--transport", "wss"], ["--ws-path", "/ws"],
+        ["--keep-alive", "0"],
         ["--outbound", "off"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--device", "null"],
         ["--device", "default"], ["--device", "out,in"],
         ["--codecs", "PCMA,pcmu"], ["--codecs", "opus,g722"],
@@ -68,9 +70,9 @@ func invocation(_ arguments: String...) throws -> Invocation {
         #expect(try invocation("answer", option[0], option[1]).value(option[0]) == option[1])
     }
 
-    @Test func serverTransportsOfALaterStepSaySo() {
-        let error = #expect(throws: UsageError.self) { try Invocation.parse(["serve", "--listen", "wss:127.0.0.1:443"]) }
-        #expect(error?.sentence == "--listen wss is not there yet: TLS comes with a later version.")
+    @Test(arguments: TransportProtocol.allCases) func theServerListensOverEveryTransport(transport: TransportProtocol) throws {
+        let value = "\(transport.rawValue):127.0.0.1:5555"
+        #expect(try invocation("serve", "--listen", value).all("--listen") == [value])
     }
 
     @Test(arguments: Subcommand.allCases)

@@ -69,25 +69,27 @@ extension Interop {
             await kamailio.stop()
         }
 
-        /// Our server with UDP and TLS.
-        private func server(_ certified: TestAuthority.Certified) async throws -> (process: Subprocess, port: Int) {
+        /// Our server with TLS, or WebSocket over it.
+        private func server(_ certified: TestAuthority.Certified, _ transport: String = "tls") async throws -> (
+            process: Subprocess, port: Int
+        ) {
             let port = try Bench.freePort()
             let server = try Bench.handset([
-                "serve", "--listen", "tls:127.0.0.1:\(port)", "--cert", certified.certificate, "--key", certified.key, "--domain",
+                "serve", "--listen", "\(transport):127.0.0.1:\(port)", "--cert", certified.certificate, "--key", certified.key, "--domain",
                 "example.net", "--user", "alice:alice-secret", "--user", "bob:bob-secret",
             ])
-            try await server.wait(for: "listening", ["transport": "tls"])
+            try await server.wait(for: "listening", ["transport": transport])
             return (server, port)
         }
 
-        @Test func aCallThroughOurServerIsHeardByBoth() async throws {
+        @Test(arguments: ["tls", "wss"]) func aCallThroughOurServerIsHeardByBoth(transport: String) async throws {
             let (authority, right, _) = try shared.get()
-            let (server, port) = try await server(right)
+            let (server, port) = try await server(right, transport)
             let folder = try Bench.folder()
             func account(_ user: String) -> [String] {
                 [
-                    "--account", "sip:\(user)@example.net", "--proxy", "sip:127.0.0.1:\(port);transport=tls;lr", "--transport", "tls",
-                    "--ca",
+                    "--account", "sip:\(user)@example.net", "--proxy", "sip:127.0.0.1:\(port);transport=\(transport);lr", "--transport",
+                    transport, "--ca",
                     authority.file, "--listen", "127.0.0.1:0",
                 ]
             }

@@ -157,7 +157,7 @@ public final class SIPStack {
 
     /// Whether a transport can be used: it has a socket or listener, or needs none (a stream: a connection is opened).
     public func offers(_ transport: TransportProtocol) -> Bool {
-        transport.isStream || !self.transport.listening(for: transport).isEmpty
+        transport.isReliable || !self.transport.listening(for: transport).isEmpty
     }
 
     /// Closes every connection that we opened: the network changed, or the machine slept.

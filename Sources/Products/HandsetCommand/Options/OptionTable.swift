@@ -2,10 +2,6 @@
 
 /// Every option of every subcommand, once.
 package enum OptionTable {
-    private static let secureTransports = [
-        "wss": "WebSocket over TLS comes with a later version.",
-    ]
-
     package static let common = [
         OptionSpec(flag: "--help", "Show this text."),
         OptionSpec(flag: "--json", "Print one JSON object a line (docs/events.md)."),
@@ -26,8 +22,7 @@ package enum OptionTable {
         OptionSpec("--proxy", "URI", .text, "Send every request outside dialogs through this proxy."),
         OptionSpec(
             "--transport", "udp|tcp|tls|ws|wss", .choice(["udp", "tcp", "tls", "ws", "wss"]),
-            "How SIP travels (default: as DNS and URI say, else udp).",
-            laterValues: secureTransports),
+            "How SIP travels (default: as DNS and URI say, else udp)."),
         OptionSpec("--ws-path", "PATH", .path, "The path of the server's WebSocket, such as /ws (default /)."),
         OptionSpec(
             "--keep-alive", "S", .integer(0...86400),
@@ -35,9 +30,9 @@ package enum OptionTable {
         OptionSpec(
             "--outbound", "on|off", .choice(["on", "off"]), "Register the flow, so that calls come over it (RFC 5626; default on)."),
         OptionSpec(
-            "--listen", "[udp|tcp|tls|ws:]HOST:PORT", .place,
-            "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0). tcp and tls need no listener to be used.", repeats: true,
-            laterValues: secureTransports),
+            "--listen", "[udp|tcp|tls|ws|wss:]HOST:PORT", .place,
+            "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0). What is no datagram needs no listener to be used.",
+            repeats: true),
         OptionSpec("--rtp-ports", "LOW-HIGH", .ports, "The ports for RTP (default: any)."),
         OptionSpec("--dns", "HOST:PORT", .address, "The DNS server to ask (default: the system's)."),
         OptionSpec(flag: "--no-register", "Do not register; implies --direct accept."),
@@ -117,8 +112,8 @@ package enum OptionTable {
 
     package static let serve = [
         OptionSpec(
-            "--listen", "udp|tcp|tls|ws:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true,
-            laterValues: secureTransports),
+            "--listen", "udp|tcp|tls|ws|wss:HOST:PORT", .listener, "Where to listen (default udp and tcp on 127.0.0.1:5060).", repeats: true
+        ),
         OptionSpec("--ws-path", "PATH", .path, "The one path that WebSocket listeners serve (default: each)."),
         OptionSpec(
             "--ws-origin", "ORIGIN", .text, "A web page that may connect by WebSocket, such as https://phone.example.net (default: all).",

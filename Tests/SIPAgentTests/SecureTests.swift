@@ -35,7 +35,7 @@ import Testing
                     if let message = try? SIPMessage(parsing: octets) { sent.append((flow, message)) }
                 case .transport(.connect(let flow, let transport, let to, let name, let tls)):
                     connects.append((flow, transport, to, name, tls))
-                case .transport(.close), .resolve: break
+                case .transport(.close), .resolve, .checkNetwork: break
                 case .event(.registration(_, let state)): states.append(state)
                 case .event(.warning(let cause)): warnings.append(cause)
                 case .event(.ended(_, let end)): ends.append(end)

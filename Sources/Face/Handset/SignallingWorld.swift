@@ -65,7 +65,7 @@ final class SignallingWorld {
         var opened: [PhoneSettings.Listener] = []
         for listener in listeners {
             let address = try driver.listen(
-                listener.transport, at: listener.address, tls: listener.tls, tellsUnspecified: tellsUnspecified)
+                listener.transport, at: listener.address, tellsUnspecified: tellsUnspecified, tls: listener.tls)
             opened.append(.init(listener.transport, address, tls: listener.tls))
         }
         driver.deliver()

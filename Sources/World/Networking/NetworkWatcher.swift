@@ -30,7 +30,7 @@ extension NetworkState {
     }
 
     private static func name(of entry: cposix_interface) -> String {
-        withUnsafeBytes(of: entry.interface) { bytes in
+        unsafe withUnsafeBytes(of: entry.interface) { bytes in
             unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         }
     }

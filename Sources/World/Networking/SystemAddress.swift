@@ -2,6 +2,7 @@
 
 import CPosix
 import Essentials
+import SIPAgent
 
 extension SocketAddress {
     init(_ address: cposix_address) {

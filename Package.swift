@@ -35,13 +35,6 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         name: name, dependencies: dependencies, path: "Tests/\(name)", swiftSettings: testing)
 }
 
-// libdbus keeps one of its headers beside the library. Only headers: the library is loaded when it is needed.
-let dbusHeaders: [String] = {
-    let libraries = (try? FileManager.default.contentsOfDirectory(atPath: "/usr/lib")) ?? []
-    let folders = ["/usr/include/dbus-1.0"] + libraries.sorted().map { "/usr/lib/\($0)/dbus-1.0/include" }
-    return folders.filter { FileManager.default.fileExists(atPath: $0) }.map { "-I" + $0 }
-}()
-
 // Floor 1, vocabulary: values; no Foundation, no clock, no socket, no thread.
 var targets: [Target] = [
     target("Vocabulary", "Essentials", []),
@@ -82,9 +75,7 @@ targets += [
     .target(name: "CPulse", path: "Sources/World/CPulse", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     target("World", "AudioDevices", ["CPulse", "Media"]),
     .target(name: "CEdit", path: "Sources/World/CEdit", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-    .target(
-        name: "CDBus", path: "Sources/World/CDBus", cSettings: [.unsafeFlags(dbusHeaders)],
-        linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(name: "CDBus", path: "Sources/World/CDBus", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     target("World", "SecretStore", ["CDBus", "Crypto"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]

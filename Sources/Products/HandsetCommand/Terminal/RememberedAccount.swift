@@ -16,8 +16,7 @@ package struct RememberedAccount: Sendable, Equatable {
     /// The options that are worth remembering; files and passwords are not among them.
     package static let names = [
         "--account", "--auth-user", "--registrar", "--proxy", "--transport", "--listen", "--rtp-ports", "--dns", "--expires", "--direct",
-        "--ca", "--device",
-        "--codecs", "--dtmf-method",
+        "--ca", "--cert", "--key", "--pin", "--device", "--codecs", "--dtmf-method",
     ]
 
     package init(options: [(name: String, value: String)], password: Secret? = nil) {

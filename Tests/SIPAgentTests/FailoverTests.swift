@@ -125,7 +125,7 @@ private final class TwoServers {
         bench.network.loses = { _ in false }
         bench.first.respond(200, to: early, tag: "first", contact: bench.first.contact, body: sdpOffer)
         bench.network.run(.seconds(1))
-        #expect(bench.first.requests(.ack).count == 1 && bench.first.requests(.bye).count == 1)
+        #expect(bench.first.requests(.ack).count == 1 && !bench.first.requests(.bye).isEmpty)
         #expect(bench.phone.answered.count == 1 && bench.phone.ends.isEmpty)
         #expect(bench.second.requests(.bye).isEmpty)
     }

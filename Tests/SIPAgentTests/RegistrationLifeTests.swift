@@ -44,7 +44,7 @@ import Testing
         Self.serve(scene)
         scene.addAccount()
         scene.network.run(.seconds(1))
-        #expect(try required(scene.peer.requests(.register).first).supported == ["path"])
+        #expect(try required(scene.peer.requests(.register).first).supported.contains("path"))
     }
 
     @Test func `calls go by the Service-Route of the registrar, REGISTER does not`() throws {
@@ -109,7 +109,7 @@ import Testing
             $0.gruu = use
         }
         let register = try required(scene.peer.requests(.register).first)
-        #expect(register.supported == ["path", "gruu"])
+        #expect(register.supported.contains("gruu"))
         #expect(register.contacts.first?.instance == Self.instance)
         #expect(try Self.detail(scene).publicGRUU?.globallyRoutableInstance == Self.instance)
         #expect(try Self.detail(scene).temporaryGRUU?.globallyRoutableInstance == "")

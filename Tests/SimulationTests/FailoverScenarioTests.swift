@@ -56,6 +56,7 @@ import Testing
         alice.follow([.register, .wait(.seconds(1)), .call("1002")])
         #expect(world.run(within: .seconds(20)) { alice.user.isDone && alice.core.callCount == 1 }, "\(alice.user.failure ?? "")")
         #expect(place.server(of: alice) == place.first.address)
+        world.run(for: .seconds(2))
 
         place.first.host.isUnplugged = true
         #expect(

@@ -38,9 +38,9 @@ extension ServerLocation {
         if records.count > configuration.naptrRecords { counters.increment(.recordsCut) }
         for record in records.prefix(configuration.naptrRecords) {
             guard case .naptr(let order, let preference, let flags, let name, let replacement) = record.value,
-                flags.asciiLowercased == "s", let transport = Self.transport(ofService: name)
+                flags.asciiLowercased == "s", let transport = Self.transport(ofService: name), !replacement.isEmpty
             else { continue }
-            guard searches[index].transports.contains(transport), !replacement.isEmpty else {
+            guard searches[index].transports.contains(transport) else {
                 offered.append(name)
                 continue
             }

@@ -28,11 +28,10 @@ extension UserAgent {
     func startRace(_ request: ClientRequest, now: MonotonicTime) -> Bool {
         let place = request.triedTargets
         let first = request.targets[place]
-        guard first.transport.isReliable, first.flow == nil, !stack.hasConnection(first), stack.localAddress(for: first) != nil
-        else { return false }
+        guard first.transport.isReliable, first.flow == nil, !stack.hasConnection(first) else { return false }
         let rival = request.targets[(place + 1)...].firstIndex { target in
             target.transport == first.transport && target.address.ip.isV6 != first.address.ip.isV6
-                && target.address.port == first.address.port && stack.localAddress(for: target) != nil
+                && target.address.port == first.address.port
         }
         guard let rival else { return false }
         request.targets.insert(request.targets.remove(at: rival), at: place + 1)

@@ -126,7 +126,7 @@ private final class RaceBench {
         #expect(cause.code == "registration.no-response")
     }
 
-    @Test func `without a listener of a family its connection is tried all the same, and gives way at once where none is possible`() throws {
+    @Test func `without a listener of a family it is tried all the same, and gives way at once where it is not there`() throws {
         let bench = RaceBench(prefersIPv6: true, listensOnIPv6: false)
         #expect(bench.connects.map(\.to.ip.isV6) == [true])
         bench.failed(0, .unreachable)

@@ -10,7 +10,7 @@ struct Manifest {
         var path: String
         var dependencies: [String]
 
-        /// 1 to 5, by folder; nil: a test or an example.
+        /// 1 to 5, by folder; nil: a test, what tests share, or an example.
         var floor: Int? {
             switch path.split(separator: "/").dropFirst().first {
             case "Vocabulary": 1

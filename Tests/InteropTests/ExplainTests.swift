@@ -10,7 +10,7 @@ extension Interop {
             let folder = try Bench.folder()
             defer { try? FileManager.default.removeItem(atPath: folder) }
             let file = folder + "/calls.pcap"
-            let dump = try Subprocess("/usr/bin/tcpdump", ["-i", "lo", "-U", "-n", "-w", file, "udp or icmp"])
+            let dump = try Subprocess("/usr/bin/tcpdump", ["-i", "lo", "--immediate-mode", "-U", "-n", "-w", file, "udp or icmp"])
             for _ in 0..<500 where !dump.errorText.contains("listening on") { try await Task.sleep(for: .milliseconds(10)) }
             let answering = try Bench.handset(["answer", "--echo", "--listen", "127.0.0.1:0"])
             let port = try #require(try await answering.wait(for: "listening", ["transport": "udp"])["port"] as? Double)
@@ -22,6 +22,8 @@ extension Interop {
             let lost = try Bench.handset(["call", "sip:x@127.0.0.1:\(closed)", "--listen", "127.0.0.1:0"])
             #expect(try await lost.exitStatus(within: 40) == 1)
             await answering.stop()
+            // What was sent last is still on its way through tcpdump.
+            try await Task.sleep(for: .milliseconds(500))
             await dump.stop()
             let explain = try Bench.handset(["explain", file, "--html", folder + "/calls.html"])
             #expect(try await explain.exitStatus(within: 20) == 0)

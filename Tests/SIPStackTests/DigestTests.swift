@@ -296,6 +296,7 @@ private func credentials(_ fields: [(name: HeaderName, value: String)]) throws -
     }
 
     private func authorized(_ server: DigestServer, _ digest: inout DigestClient, now: MonotonicTime) throws -> Credentials {
+        var server = server
         var attempt = DigestAttempt()
         let values = server.challenges(now: now)
         let message = try challenge(values[0], values.count > 1 ? values[1] : values[0])
@@ -319,6 +320,22 @@ private func credentials(_ fields: [(name: HeaderName, value: String)]) throws -
         for _ in 0..<3 { values.append(try credentials(digest.preemptive(for: register, attempt: &attempt))) }
         for index in [2, 0, 1] { #expect(verify(&server, values[index], .zero) == .valid(username: "bob"), "in any order") }
         for value in values { #expect(verify(&server, value, .zero) == .stale) }
+    }
+
+    @Test("Two who are challenged in the same instant both get in: each has a nonce of its own")
+    func sameInstant() throws {
+        var server = makeServer()
+        var nonces: Set<String> = []
+        for _ in 0..<3 {
+            var digest = client(bob)
+            var attempt = DigestAttempt()
+            let values = server.challenges(now: .zero)
+            let message = try challenge(values[0], values[1])
+            let answer = try credentials(try digest.authorize(message, for: register, attempt: &attempt))
+            nonces.insert(try #require(answer.parameters.value("nonce")))
+            #expect(verify(&server, answer, .zero) == .valid(username: "bob"))
+        }
+        #expect(nonces.count == 3)
     }
 
     @Test("An old nonce is stale, one that we did not issue too")

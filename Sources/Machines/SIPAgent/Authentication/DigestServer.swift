@@ -58,6 +58,9 @@ public struct DigestServer {
     /// Nonces issued before it are stale: what was used of them is forgotten.
     private var floor: MonotonicTime
 
+    /// The time that the last nonce carries.
+    private var lastIssue = MonotonicTime(nanoseconds: .min)
+
     /// `now` at creation: nonces from before are from another run.
     public init(
         configuration: DigestServerConfiguration, cryptography: any Cryptography, random: RandomSource,
@@ -72,8 +75,10 @@ public struct DigestServer {
     }
 
     /// The values of WWW-Authenticate (or Proxy-Authenticate), one for each algorithm, in order.
-    public func challenges(stale: Bool = false, now: MonotonicTime) -> [String] {
-        let nonce = nonce(at: now)
+    public mutating func challenges(stale: Bool = false, now: MonotonicTime) -> [String] {
+        // No two challenges share a nonce, though they leave in the same instant: each counts its uses from one.
+        lastIssue = max(now, lastIssue + .nanoseconds(1))
+        let nonce = nonce(at: lastIssue)
         return configuration.algorithms.map { algorithm in
             var text = "Digest realm=" + quotedDigestValue(configuration.realm) + ", nonce=\"" + nonce + "\""
             text += ", algorithm=" + DigestAlgorithm(algorithm).token + ", qop=\"auth\""
@@ -112,7 +117,7 @@ public struct DigestServer {
             countText.utf8.count == 8, let count = UInt32(countText, radix: 16), count > 0,
             let clientNonce = parameters.value("cnonce"), !clientNonce.isEmpty
         else { return .malformed }
-        guard let issued = issueTime(of: nonce), issued <= now else { return .stale }
+        guard let issued = issueTime(of: nonce), issued <= max(now, lastIssue) else { return .stale }
         guard let secret = password(username) else { return .wrong(username: username) }
         let hash = computation.passwordHash(
             algorithm.hash, username: username, realm: configuration.realm, password: secret)

@@ -52,6 +52,8 @@ import Testing
     ) {
         let place = Place(seed: seed, transport: transport)
         let (world, alice, bob) = (place.world, place.alice, place.bob)
+        // The end of the first call is heard of by silence only: that takes a while.
+        bob.user.patience = .seconds(400)
         bob.follow([.register, .answer(after: .milliseconds(300)), .untilEnded])
         alice.follow([.register, .wait(.seconds(1)), .call("1002")])
         #expect(world.run(within: .seconds(20)) { alice.user.isDone && alice.core.callCount == 1 }, "\(alice.user.failure ?? "")")

@@ -36,7 +36,10 @@ import Testing
         }
 
         func warnings(_ phone: SimulatedPhone) -> [String] {
-            phone.events.compactMap { if case .warning(_, let cause) = $0.event { cause.code } else { nil } }
+            phone.events.compactMap { event in
+                // Two NATs that filter by address and port let no media through; that is not what these tests are about.
+                if case .warning(_, let cause) = event.event, !cause.code.hasPrefix("media.") { cause.code } else { nil }
+            }
         }
 
         /// Bob hangs up: the BYE must find Alice where she is now.
@@ -69,7 +72,7 @@ import Testing
         scene.alice.follow([.register])
         scene.bob.follow([.register])
         scene.world.run(for: .seconds(400))
-        #expect(scene.warnings(scene.alice).isEmpty && scene.alice.isRegistered)
+        #expect(scene.warnings(scene.alice) == [] && scene.alice.isRegistered)
         scene.alice.follow([.answer(after: .milliseconds(200)), .wait(.seconds(1)), .hangUp])
         scene.bob.follow([.call("1001"), .untilEnded])
         #expect(scene.world.run(within: .seconds(30)) { scene.bob.user.isDone }, "\(scene.bob.user.failure ?? "")")

@@ -9,7 +9,7 @@ public struct KeepAliveSettings: Sendable, Hashable {
     /// The longest time between two pings on a connection, where the server names none (`Flow-Timer`, `keep`). Each
     /// is shortened by up to a fifth at random, so that phones do not ping in step.
     public var connectionInterval = Interval.seconds(120)
-    /// The same for datagrams: what NATs keep a binding for at the least is 30 s.
+    /// The same for datagrams, whatever the server names: what NATs keep a binding for at the least is 30 s.
     public var datagramInterval = Interval.seconds(29)
     /// No server makes us ping more often than this.
     public var leastInterval = Interval.seconds(5)

@@ -63,8 +63,11 @@ extension UserAgent {
         let named = [response.topVia.parameters["keep"], response.first(.flowTimer)].compactMap { value in
             value.flatMap { Int64($0.trimmedASCII) }.flatMap { (1...86_400).contains($0) ? Interval.seconds($0) : nil }
         }
-        let own = source.transport.isReliable ? settings.connectionInterval : settings.datagramInterval
-        let interval = max(named.first ?? own, settings.leastInterval)
+        // The server speaks for itself; what it does not know is how soon a NAT forgets datagrams.
+        let wanted =
+            source.transport.isReliable
+            ? named.first ?? settings.connectionInterval : min(named.first ?? settings.datagramInterval, settings.datagramInterval)
+        let interval = max(wanted, settings.leastInterval)
         let isPromised = !named.isEmpty || account.outbound.isConfirmed
         if var known = account.outbound.keepAlive, known.source == source {
             known.interval = interval

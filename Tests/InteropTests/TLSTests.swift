@@ -14,59 +14,71 @@ private let shared = Result {
 extension Interop {
     /// TLS against Kamailio, pjsip and ourselves.
     @Suite(.serialized) struct TLSTests {
-        private func kamailio(_ certified: TestAuthority.Certified, _ method: String = "TLSv1.2+") async throws -> Kamailio {
-            try await Kamailio.start(secure: .init(certificate: certified.certificate, key: certified.key, method: method))
+        /// Kamailio for one test; ended also where the test throws, or its children would stay.
+        private func withKamailio(
+            _ certified: TestAuthority.Certified, _ method: String = "TLSv1.2+", _ body: (Kamailio) async throws -> Void
+        ) async throws {
+            let kamailio = try await Kamailio.start(
+                secure: .init(certificate: certified.certificate, key: certified.key, method: method))
+            do {
+                try await body(kamailio)
+            } catch {
+                Issue.record("\(kamailio.process.transcript)")
+                await kamailio.stop()
+                throw error
+            }
+            await kamailio.stop()
         }
 
         /// With + 1.3 too, which both then prefer.
         @Test(arguments: ["TLSv1.2", "TLSv1.2+"]) func aCallThroughKamailioIsHeardByBoth(method: String) async throws {
             let (authority, right, _) = try shared.get()
-            let kamailio = try await kamailio(right, method)
-            let folder = try Bench.folder()
-            let bob = try Bench.handset(
-                ["answer", "--calls", "1", "--play", Bench.italian, "--record", folder + "/bob.wav"]
-                    + kamailio.secureAccount("bob", authorities: authority.file), password: "bob-secret")
-            try await bob.wait(for: "registration", ["state": "registered"])
-            let alice = try Bench.handset(
-                ["call", "bob", "--play", Bench.english, "--record", folder + "/alice.wav", "--duration", "4"]
-                    + kamailio.secureAccount("alice", authorities: authority.file), password: "alice-secret")
-            #expect(try await alice.exitStatus(within: 20) == 0, "\(alice.transcript)")
-            #expect(try await bob.exitStatus(within: 5) == 0, "\(bob.transcript)")
-            #expect(alice.events("warning").isEmpty && bob.events("warning").isEmpty)
-            try expectHeard(Bench.italian, in: folder + "/alice.wav", seconds: 3)
-            try expectHeard(Bench.english, in: folder + "/bob.wav", seconds: 3)
-            await kamailio.stop()
+            try await withKamailio(right, method) { kamailio in
+                let folder = try Bench.folder()
+                let bob = try Bench.handset(
+                    ["answer", "--calls", "1", "--play", Bench.italian, "--record", folder + "/bob.wav"]
+                        + kamailio.secureAccount("bob", authorities: authority.file), password: "bob-secret")
+                try await bob.wait(for: "registration", ["state": "registered"])
+                let alice = try Bench.handset(
+                    ["call", "bob", "--play", Bench.english, "--record", folder + "/alice.wav", "--duration", "4"]
+                        + kamailio.secureAccount("alice", authorities: authority.file), password: "alice-secret")
+                #expect(try await alice.exitStatus(within: 20) == 0, "\(alice.transcript)")
+                #expect(try await bob.exitStatus(within: 5) == 0, "\(bob.transcript)")
+                #expect(alice.events("warning").isEmpty && bob.events("warning").isEmpty)
+                try expectHeard(Bench.italian, in: folder + "/alice.wav", seconds: 3)
+                try expectHeard(Bench.english, in: folder + "/bob.wav", seconds: 3)
+            }
         }
 
         @Test func aCertificateForAnotherNameIsRefusedAndSaysSo() async throws {
             let (authority, _, wrong) = try shared.get()
-            let kamailio = try await kamailio(wrong)
-            let account = kamailio.secureAccount("alice", authorities: authority.file)
-            let phone = try Bench.handset(["register", "--once"] + account, password: "alice-secret")
-            #expect(try await phone.exitStatus(within: 10) == 1, "\(phone.transcript)")
-            let failed = try await phone.wait(for: "registration", ["state": "failed"], within: 1)
-            #expect(failed["cause"] as? String == "tls.wrong-name")
-            #expect(phone.errorText.contains("pbx.example.org") && phone.errorText.contains("example.net"), "\(phone.transcript)")
-            let caller = try Bench.handset(["call", "bob", "--no-register"] + account, password: "alice-secret")
-            #expect(try await caller.exitStatus(within: 10) == 1)
-            #expect(try await caller.wait(for: "ended", within: 1)["cause"] as? String == "tls.wrong-name", "\(caller.transcript)")
-            await kamailio.stop()
+            try await withKamailio(wrong) { kamailio in
+                let account = kamailio.secureAccount("alice", authorities: authority.file)
+                let phone = try Bench.handset(["register", "--once"] + account, password: "alice-secret")
+                #expect(try await phone.exitStatus(within: 10) == 1, "\(phone.transcript)")
+                let failed = try await phone.wait(for: "registration", ["state": "failed"], within: 1)
+                #expect(failed["cause"] as? String == "tls.wrong-name")
+                #expect(phone.errorText.contains("pbx.example.org") && phone.errorText.contains("example.net"), "\(phone.transcript)")
+                let caller = try Bench.handset(["call", "bob", "--no-register"] + account, password: "alice-secret")
+                #expect(try await caller.exitStatus(within: 10) == 1)
+                #expect(try await caller.wait(for: "ended", within: 1)["cause"] as? String == "tls.wrong-name", "\(caller.transcript)")
+            }
         }
 
         @Test func anUnknownAuthorityIsRefusedByDefaultAndTakenWithAWarningIfToldTo() async throws {
             let (authority, right, _) = try shared.get()
-            let kamailio = try await kamailio(right)
-            let account = Array(kamailio.secureAccount("alice", authorities: authority.file).dropLast(2))
-            let strict = try Bench.handset(["register", "--once"] + account, password: "alice-secret")
-            #expect(try await strict.exitStatus(within: 10) == 1, "\(strict.transcript)")
-            #expect(strict.events("registration").contains { $0["cause"] as? String == "tls.unknown-issuer" }, "\(strict.transcript)")
-            let lax = try Bench.handset(["register", "--once", "--insecure"] + account, password: "alice-secret")
-            #expect(try await lax.exitStatus(within: 10) == 0, "\(lax.transcript)")
-            #expect(lax.events("warning").contains { $0["code"] as? String == "tls.not-verified" }, "\(lax.transcript)")
-            let pinned = try Bench.handset(
-                ["register", "--once", "--pin", try TestAuthority.pin(of: right.certificate)] + account, password: "alice-secret")
-            #expect(try await pinned.exitStatus(within: 10) == 0, "\(pinned.transcript)")
-            await kamailio.stop()
+            try await withKamailio(right) { kamailio in
+                let account = Array(kamailio.secureAccount("alice", authorities: authority.file).dropLast(2))
+                let strict = try Bench.handset(["register", "--once"] + account, password: "alice-secret")
+                #expect(try await strict.exitStatus(within: 10) == 1, "\(strict.transcript)")
+                #expect(strict.events("registration").contains { $0["cause"] as? String == "tls.unknown-issuer" }, "\(strict.transcript)")
+                let lax = try Bench.handset(["register", "--once", "--insecure"] + account, password: "alice-secret")
+                #expect(try await lax.exitStatus(within: 10) == 0, "\(lax.transcript)")
+                #expect(lax.events("warning").contains { $0["code"] as? String == "tls.not-verified" }, "\(lax.transcript)")
+                let pinned = try Bench.handset(
+                    ["register", "--once", "--pin", try TestAuthority.pin(of: right.certificate)] + account, password: "alice-secret")
+                #expect(try await pinned.exitStatus(within: 10) == 0, "\(pinned.transcript)")
+            }
         }
 
         /// Our server with TLS, or WebSocket over it.

@@ -16,9 +16,13 @@ extension Interop {
             init() async throws {
                 folder = try Bench.folder()
                 let log = folder + "/native"
+                // PulseAudio closes every descriptor that it inherits, the one among them by which Foundation sees the end of a
+                // program, and Foundation then waits for it and for no other: a shell stands between.
+                let shell = "pulseaudio \"$@\" & child=$!; trap 'kill $child; wait $child' TERM; wait $child"
                 process = try Subprocess(
-                    "/usr/bin/pulseaudio",
+                    "/bin/sh",
                     [
+                        "-c", shell, "sh",
                         "-n", "--daemonize=no", "--exit-idle-time=-1", "--use-pid-file=no", "-L",
                         "module-native-protocol-unix socket=\(log) auth-anonymous=1",
                         "-L", "module-null-sink sink_name=spk rate=48000 channels=1", "-L",

@@ -87,6 +87,7 @@ import Testing
         let call = try required(consulted)
         try bob.perform { core, now throws(PhoneError) in try core.transfer(first, with: call, now: now) }
         office.world.run(within: .seconds(20)) { bob.liveCalls.isEmpty && carol.endings == ["call.replaced"] }
+        office.world.run(for: .seconds(1))
         #expect(bob.transferStates(.transferor).last == .succeeded, "\(office.story)")
         #expect(alice.liveCalls.count == 1 && carol.liveCalls.count == 1)
         alice.shutDown()

@@ -34,9 +34,9 @@ import Testing
         let (alice, bob, carol) = (office.phone("alice", "1001"), office.phone("bob", "1002"), office.phone("carol", "1003"))
         try office.open()
         bob.follow([.answer(after: .seconds(1))])
-        carol.follow([.refuse(status: 486, after: .seconds(1))])
         alice.follow([.call("1002")])
         office.play()
+        carol.follow([.refuse(status: 486, after: .seconds(1))])
         let call = try required(bob.user.call)
         try bob.perform { core, now throws(PhoneError) in try core.transfer(call, to: "1003", now: now) }
         office.world.run(for: .seconds(5))

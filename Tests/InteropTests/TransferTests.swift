@@ -110,7 +110,7 @@ extension Interop {
         @Test func baresipIsTransferredAndTransfers() async throws {
             let place = try await Place()
             let carol = try await place.handset(["answer", "--calls", "2"], "carol")
-            let baresip = try await place.baresip("alice", more: ["--auto-answer"])
+            let baresip = try await place.baresip("alice", play: Bench.english, more: ["--auto-answer"])
             let us = try await place.handset(["call", "alice", "--control"], "bob")
             try await us.wait(for: "call", call)
             us.write(#"{"command":"transfer","to":"sip:carol@example.net"}"#)

@@ -20,6 +20,11 @@ SERVER = "10.77.0.1"
 LIMITS = {"api": (150, 300), "netlink": (150, 300), "sends": (500, 600), "silence": (500, 600)}
 
 
+def isRTP(payload):
+    """RTP, and not RTCP on the same port (RFC 5761)."""
+    return len(payload) > 12 and payload[0] >> 6 == 2 and not 192 <= payload[1] <= 223
+
+
 def sniff():
     """Prints each packet of IPv4 UDP or TCP with the kernel's time: a program of its own, since it lives in a namespace."""
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0003))
@@ -39,7 +44,7 @@ def sniff():
             payload = data[header + 8:]
         else:
             payload = data[header + (data[header + 12] >> 4) * 4:]
-        kind = "sip" if 5060 in ports else "rtp" if data[9] == 17 and len(payload) > 100 and payload[0] >> 6 == 2 else ""
+        kind = "sip" if 5060 in ports else "rtp" if data[9] == 17 and isRTP(payload) else ""
         if not kind or not payload:
             continue
         word = bytes(payload[:12]).split(b" ")[0].decode("latin-1") if kind == "sip" else ""
@@ -148,14 +153,14 @@ class Bench:
         if not self.server.wait(lambda e: e["event"] == "listening" and e["transport"] == "tcp", 10):
             raise RuntimeError("the server does not listen")
         bob = self.run(self.far, [
-            self.handset, "answer", "--json", "--echo", "--account", "sip:bob@example.net", "--listen", f"{SERVER}:0"] + where,
+            self.handset, "answer", "--json", "--echo", "--codecs", "pcmu", "--account", "sip:bob@example.net", "--listen", f"{SERVER}:0"] + where,
             env=dict(os.environ, HANDSET_PASSWORD="bob-secret"))
         if not bob.wait(lambda e: e["event"] == "registration" and e["state"] == "registered", 10):
             raise RuntimeError("bob is not registered")
         self.inside(self.near, self.plan()[0])
         time.sleep(0.3)
         self.alice = self.run(self.near, [
-            self.handset, "call", "bob", "--json", "--control", "--account", "sip:alice@example.net", "--network-watch",
+            self.handset, "call", "bob", "--json", "--control", "--codecs", "pcmu", "--account", "sip:alice@example.net", "--network-watch",
             "on" if watch else "off"] + where, env=dict(os.environ, HANDSET_PASSWORD="alice-secret"))
         if not self.alice.wait(lambda e: e["event"] == "call" and e["state"] == "confirmed", 10):
             raise RuntimeError(f"the call is not answered: {self.alice.lines}")

@@ -22,7 +22,7 @@ extension Interop {
         /// Three changes each way; `scripts/bench-network` makes twenty. The tool compares with the thresholds itself.
         @Test(
             .enabled(if: mayMakeNamespaces, "needs root and network namespaces"),
-            arguments: [("api", "udp"), ("netlink", "udp"), ("netlink", "tcp"), ("sends", "udp"), ("silence", "udp")])
+            arguments: [("api", "udp"), ("netlink", "udp"), ("netlink", "tcp"), ("sends", "udp"), ("silence", "udp"), ("silence", "tcp")])
         func aCallFollowsItsPhoneToAnotherNetwork(way: String, transport: String) async throws {
             let tool = try Subprocess(
                 "/usr/bin/python3",

@@ -180,7 +180,7 @@ public final class SIPStack {
         set { transport.network = newValue }
     }
 
-    /// Connections whose own address is gone; `all`: every one that leads to another machine.
+    /// Connections that carry nothing any more after a change of the network; `all`: every one that leads to another machine.
     func connections(all: Bool) -> [FlowID] { transport.connections(all: all) }
 
     /// Gives a connection up that carries nothing any more: what waits on it fails now, not when the system notices.

@@ -55,7 +55,7 @@ extension UserAgent {
         if let transaction = request.transaction {
             forgetPatience(request, transaction)
             stack.cancel(transaction, headers: session.endHeaders, now: now)
-        } else if abandonSearch(of: request) {
+        } else if abandonSearch(of: request) || request.isStranded {
             session.invite = nil
             session.openRequests -= 1
         }

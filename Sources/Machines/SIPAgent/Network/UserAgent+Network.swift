@@ -52,10 +52,10 @@ extension UserAgent {
     public func localAddress(of id: SessionID) -> IPAddress? {
         guard let session = sessions[id] else { return nil }
         if let source = session.dialog?.source ?? session.earlyDialogs.first?.source {
-            return stack.localAddress(for: SignallingTarget(source.transport, source.remote))?.ip
+            return localAddress(toward: source.remote, source.transport)
         }
         guard let target = session.invite?.target else { return network.applied.flatMap { $0.preferred(isV6: false) } }
-        return stack.localAddress(for: SignallingTarget(target.transport, target.address))?.ip
+        return localAddress(toward: target.address, target.transport)
     }
 
     /// The address that a session to `target` will probably have: that towards the account's server, or towards an address
@@ -204,7 +204,8 @@ extension UserAgent {
         if wanted == .unregister { account.registration.wanted = wanted }
     }
 
-    private func localAddress(toward server: SocketAddress, _ transport: TransportProtocol?) -> IPAddress? {
+    /// A transport on which nothing of ours listens has the address of the way that leads there.
+    func localAddress(toward server: SocketAddress, _ transport: TransportProtocol?) -> IPAddress? {
         stack.localAddress(for: SignallingTarget(transport ?? .udp, server))?.ip ?? network.applied?.address(toward: server.ip)
     }
 
@@ -222,6 +223,7 @@ extension UserAgent {
         if abandonSearch(of: request) { return }
         guard let transaction = request.transaction else { return }
         requests[transaction] = nil
+        forgetPatience(request, transaction)
         request.transaction = nil
         stack.abandon(transaction)
     }
@@ -264,6 +266,7 @@ extension UserAgent {
         guard let session = sessions[id], session.phase == .calling, let request = session.invite, !request.isAbandoned else { return }
         if !abandonSearch(of: request), let transaction = request.transaction {
             requests[transaction] = nil
+            forgetPatience(request, transaction)
             let target = request.target?.elsewhere
             stack.takeBack(transaction, over: target, now: now)
         }
@@ -282,6 +285,16 @@ extension UserAgent {
         forgetEarlyDialogs(session)
         locate(request.nextHop, account: request.account, source: nil, .request(request), now: now)
         pump(now)
+    }
+
+    /// An INVITE that failed because there is no network is kept until there is one, or the call's own limit ends it.
+    func keepUntilNetwork(_ request: ClientRequest, _ transaction: TransactionID) -> Bool {
+        guard case .invite = request.purpose, !request.isAbandoned else { return false }
+        requests[transaction] = nil
+        forgetPatience(request, transaction)
+        request.transaction = nil
+        request.isStranded = true
+        return true
     }
 
     /// A re-INVITE that told a new address failed for want of a network or an answer: again after a while; false: its failure counts.

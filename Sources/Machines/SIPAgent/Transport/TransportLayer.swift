@@ -235,13 +235,17 @@ final class TransportLayer {
         return local.isUnspecified ? network.address(toward: remote) != nil : local.isLoopback || network.contains(local)
     }
 
-    /// Connections whose own address is gone, in order; `all`: every one that leads to another machine.
+    /// Connections that carry nothing any more, in order: their own address is gone, or (those that we opened) packets to the
+    /// other end leave from another one, so the old network may be dead. `all`: every one that leads to another machine.
     func connections(all: Bool) -> [FlowID] {
         guard let network else { return [] }
         return flows.values.filter { flow in
             guard let remote = flow.remote, !remote.ip.isLoopback else { return false }
             let ip = flow.local.ip
-            return all || !ip.isLoopback && !ip.isUnspecified && !network.contains(ip.unmapped)
+            guard !all else { return true }
+            guard !ip.isLoopback, !ip.isUnspecified else { return false }
+            let isOpenedHere = flow.id.rawValue % 2 == 0
+            return !network.contains(ip.unmapped) || isOpenedHere && network.address(toward: remote.ip) != ip.unmapped
         }.map(\.id).sorted()
     }
 

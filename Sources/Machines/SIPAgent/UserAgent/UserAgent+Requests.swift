@@ -52,7 +52,7 @@ extension UserAgent {
             return false
         }
         var contact = contactURI(account: account, target: target, own: own, isSecure: request.needsSecureContact)
-        request.sentFrom = own?.ip
+        request.sentFrom = own?.ip ?? localAddress(toward: target.address, target.transport)
         if request.isAnonymous { contact.user = "anonymous" }
         if request.fillsLocalHost { fillLocalHost(request, contact) }
         var message = request.message
@@ -61,7 +61,7 @@ extension UserAgent {
         case .dialog:
             message.set(.contact, NameAddress(uri: .sip(request.isAnonymous ? contact : dialogContact(account, contact))).description)
         case .registration(let expires):
-            account?.registeredFrom = own?.ip
+            account?.registeredFrom = request.sentFrom
             addBindings(to: &message, contact, expires: expires, account: account)
         }
         if let account, !account.configuration.calls.headers.isEmpty { addOwnHeaders(to: &message, request, account) }
@@ -217,6 +217,7 @@ extension UserAgent {
             case .tooLarge(let octets): .tooLarge(octets: octets)
             }
         if let request = requests[transaction] {
+            if network.lostSince != nil || network.pending != nil, keepUntilNetwork(request, transaction) { return }
             handleFailure(request.lostFlow ? .transport(.closedByPeer) : reason, request, now: now)
         } else if let id = serverInvites[transaction], let session = sessions[id] {
             serverInviteFailed(session, transaction, reason, now: now)

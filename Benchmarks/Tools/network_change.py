@@ -119,7 +119,8 @@ class Bench:
                 return False
         self.inside(self.far, ["link set lo up", f"addr add {SERVER}/32 dev lo", "link set a0 up", "link set b0 up",
                                "addr add 10.77.1.1/24 dev a0", "addr add 10.77.2.1/24 dev b0"])
-        self.inside(self.near, ["link set lo up"])
+        self.inside(self.near, ["link set lo up", "link set a1 up", "link set b1 up"])
+        time.sleep(1.2)
         return True
 
     def inside(self, name, commands):
@@ -140,8 +141,7 @@ class Bench:
         commands = []
         if old and not keeps_old:
             commands += [f"link set {old[0]}1 down", f"addr flush dev {old[0]}1"]
-        commands += [f"link set {link}1 up", f"addr add {address}/24 dev {link}1",
-                     f"route {'replace' if keeps_old else 'add'} default via 10.77.{net}.1"]
+        commands += [f"addr add {address}/24 dev {link}1", f"route {'replace' if keeps_old else 'add'} default via 10.77.{net}.1"]
         self.current = (link, address)
         return commands, address, old
 
@@ -190,11 +190,17 @@ class Bench:
             # The dead network goes for good, so that the next change finds one alone.
             self.inside(self.far, [f"route del blackhole {old[1]}/32"])
             self.inside(self.near, [f"link set {old[0]}1 down", f"addr flush dev {old[0]}1"])
-            time.sleep(0.4)
+        # Without an address, for the next change: the system lets packets through a link up to a second after it came up, and
+        # that is no figure of the phone.
+        self.inside(self.near, [f"link set {old[0]}1 up"])
+        time.sleep(1.2)
         if self.alice.wait(lambda e: e["event"] == "ended", 0.01):
             raise RuntimeError("the call has ended")
         since = given if way == "api" else begin
         if not sip or not rtp or not bound:
+            missing = [name for name, found in (("SIP", sip), ("audio", rtp), ("binding", bound)) if not found]
+            print(f"{way}: no {', '.join(missing)} at {address} within 5 s; {[e for e in self.alice.lines if e['event'] != 'media'][-4:]}",
+                  file=sys.stderr)
             return None
         return max(0, (sip["t"] - since) * 1000), max(0, (rtp["t"] - since) * 1000), (given - begin) * 1000
 

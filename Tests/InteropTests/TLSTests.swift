@@ -36,7 +36,7 @@ extension Interop {
             try await withKamailio(right, method) { kamailio in
                 let folder = try Bench.folder()
                 let bob = try Bench.handset(
-                    ["answer", "--calls", "1", "--play", Bench.italian, "--record", folder + "/bob.wav"]
+                    ["answer", "--calls", "1", "--codecs", "pcmu", "--play", Bench.italian, "--record", folder + "/bob.wav"]
                         + kamailio.secureAccount("bob", authorities: authority.file), password: "bob-secret")
                 try await bob.wait(for: "registration", ["state": "registered"])
                 let alice = try Bench.handset(
@@ -106,7 +106,7 @@ extension Interop {
                 ]
             }
             let bob = try Bench.handset(
-                ["answer", "--calls", "1", "--play", Bench.italian, "--record", folder + "/bob.wav"] + account("bob"),
+                ["answer", "--calls", "1", "--codecs", "pcmu", "--play", Bench.italian, "--record", folder + "/bob.wav"] + account("bob"),
                 password: "bob-secret")
             try await bob.wait(for: "registration", ["state": "registered"])
             let alice = try Bench.handset(

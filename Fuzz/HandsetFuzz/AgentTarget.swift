@@ -218,14 +218,15 @@ private struct AgentScript {
             if bytes.starts(with: "SIP/2.0 ".utf8) { responsesSent += 1 }
             guard case .message(let message) = SIPMessage.receive(bytes) else {
                 // A refusal repeats the broken fields of the request (RFC 3261 §8.2.6.2); all else must be readable.
-                // The other thing that is no message is the answer to a keep-alive (RFC 5626 §3.5.1).
+                // What else is no message is a keep-alive, or the answer to one: line ends and STUN (RFC 5626 §3.5).
+                let isKeepAlive = bytes == [13, 10] || bytes == [13, 10, 13, 10] || (bytes.first ?? 255) < 4
                 require(
-                    bytes.starts(with: "SIP/2.0 ".utf8) || bytes == [13, 10],
+                    bytes.starts(with: "SIP/2.0 ".utf8) || isKeepAlive,
                     "the phone sends requests that can be read: \(String(decoding: bytes, as: UTF8.self))")
                 return
             }
             if message.isRequest { lastRequest = message } else { lastResponse = message }
-        case .transport(.connect(let flow, _, _, _)): phone.handle(.closed(flow, .refused), now: now)
+        case .transport(.connect(let flow, _, _, _, _)): phone.handle(.closed(flow, .refused), now: now)
         case .transport(.close(let flow)): phone.handle(.closed(flow, .closedLocally), now: now)
         case .resolve(let question): phone.handle(DNSAnswer(question, .none), now: now)
         case .media(.openStream(let port, _)):

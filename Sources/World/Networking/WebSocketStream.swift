@@ -52,7 +52,11 @@ public final class WebSocketStream: ByteStream {
     private let loop: EventLoop
     private let stream: any ByteStream
     private let socket: WebSocket
-    private var timer: TimerToken?
+    private lazy var timer = LoopTimer(loop: loop) { [weak self] in
+        guard let self else { return }
+        socket.advance(to: loop.now)
+        drain()
+    }
     /// Why it ended, where the connection below does not know it.
     private var ending: FlowFailure?
     private var isDrainPlanned = false
@@ -123,21 +127,7 @@ public final class WebSocketStream: ByteStream {
                 stream.close()
             }
         }
-        keepTime()
-    }
-
-    private func keepTime() {
-        guard let deadline = socket.nextDeadline else {
-            if let timer { loop.cancel(timer) }
-            timer = nil
-            return
-        }
-        guard timer == nil else { return }
-        timer = loop.schedule(at: deadline) { [self] in
-            timer = nil
-            socket.advance(to: loop.now)
-            drain()
-        }
+        timer.set(socket.nextDeadline)
     }
 
     private func connectionClosed(_ failure: FlowFailure) {

@@ -255,7 +255,7 @@ struct ClosingPort {
     let isAnnounced: Bool
 }
 
-/// Effects in the order in which they arose.
+/// Effects in the order in which they arose. Of one type: a queue from another module is not made for its element, and looks up types at each turn.
 struct EffectQueue {
     private var effects: [PhoneEffect] = []
     private var first = 0

@@ -93,7 +93,7 @@ public struct CallEnd: Sendable {
 }
 
 /// What a phone tells its application. In order; the same happenings give the same events.
-public enum PhoneEvent: Sendable {
+public indirect enum PhoneEvent: Sendable {
     /// A socket is open and can receive.
     case listening(TransportProtocol, SocketAddress)
     case registration(AccountID, RegistrationState)

@@ -59,7 +59,7 @@ public enum TransportEffect: Sendable {
     case send([UInt8], FlowID, to: SocketAddress)
     /// Open a connection to `to`. `name` is what a TLS certificate must cover: a domain, or an address as text; nil: the
     /// address `to`. `tls` is given where the transport is secure.
-    case connect(FlowID, TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?)
+    indirect case connect(FlowID, TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?)
     /// Close after what was given to send is sent; answered by `closed`.
     case close(FlowID)
 }

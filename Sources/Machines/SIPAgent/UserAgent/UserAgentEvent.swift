@@ -70,7 +70,7 @@ public struct SessionEnd: Sendable, Hashable {
 }
 
 /// What the agent tells its user, in the order in which it happened.
-public enum UserAgentEvent: Sendable {
+public indirect enum UserAgentEvent: Sendable {
     case listening(TransportProtocol, SocketAddress)
     case registration(AccountID, RegistrationState)
     /// A call came in. The agent sends nothing but 100 until `ring`, `accept` or `reject`.

@@ -5,6 +5,8 @@ BUILD := swift build -c release
 TEST := swift test -c release --skip-build
 # Calls with other programs are in real time: they run by themselves, after everything else.
 REAL_TIME := InteropTests
+# What the tests' programs write, and the secrets in play: searched after the tests.
+ARTEFACTS := $(CURDIR)/.build/artefacts
 DEMO_BUILD := $(BUILD) --product handset --static-swift-stdlib --scratch-path .build/demo
 SECONDS_EACH ?= 120
 DEMO_OUT ?= handset-demo
@@ -13,7 +15,7 @@ DEMO_OUT ?= handset-demo
 
 help:
 	@echo "make demo    build the command and run a whole call between two phones (writes $(DEMO_OUT)/)"
-	@echo "make test    build everything and run every test"
+	@echo "make test    build everything, run every test, search what they wrote for secrets"
 	@echo "make check   formatting, lint, Apple branches parsed, build with warnings as errors"
 	@echo "make bench   measure against other implementations, where they are installed"
 	@echo "make fuzz    each fuzz target for SECONDS_EACH seconds ($(SECONDS_EACH))"
@@ -30,8 +32,12 @@ build:
 test:
 	scripts/bootstrap --tests
 	$(BUILD) --build-tests
-	$(TEST) --skip $(REAL_TIME)
-	$(TEST) --filter $(REAL_TIME)
+	rm -rf $(ARTEFACTS)
+	mkdir -p $(ARTEFACTS)
+	HANDSET_ARTEFACTS=$(ARTEFACTS) $(TEST) --skip $(REAL_TIME)
+	HANDSET_ARTEFACTS=$(ARTEFACTS) $(TEST) --filter $(REAL_TIME)
+	scripts/scan-secrets --self-check
+	scripts/scan-secrets $(ARTEFACTS)
 
 check:
 	scripts/check

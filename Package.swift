@@ -135,6 +135,7 @@ targets += [
     tests("MediaTests", ["Media", "RTP", "Essentials"]),
     tests("CodecsTests", ["Codecs", "Media", "RTP", "Essentials"]),
     .target(name: "TestCertificates", path: "Tests/TestCertificates", swiftSettings: testing),
+    .target(name: "TestArtefacts", path: "Tests/TestArtefacts", swiftSettings: testing),
     tests("SecureChannelTests", ["TestCertificates", "SecureChannel", "SIPAgent", "Crypto", "Essentials"]),
     tests(
         "NetworkingTests", ["TestCertificates", "CryptoOpenSSL", "WebSocket", "Networking", "SIPAgent", "SIP", "Essentials"]),
@@ -146,16 +147,15 @@ targets += [
     tests(
         "InteropTests",
         [
-            "TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "AudioDevices", "SecretStore", "PhoneCore", "Media",
-            "SIPAgent",
-            "Crypto", "Essentials",
+            "TestArtefacts", "TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "AudioDevices", "SecretStore",
+            "PhoneCore", "Media", "SIPAgent", "Crypto", "Essentials",
         ]),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"]),
     tests(
         "HandsetCommandTests",
         [
-            "HandsetCommand", "CallAnalysis", "SecretStore", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP", "Crypto",
-            "Essentials",
+            "TestArtefacts", "HandsetCommand", "CallAnalysis", "SecretStore", "PhoneCore", "Media", "SIPAgent", "EventPackages", "SIP",
+            "Crypto", "Essentials",
         ]),
     tests("SIPServerTests", ["HandsetTestKit", "SIPServer", "SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(
@@ -169,7 +169,9 @@ targets += [
         ]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
     tests("CallAnalysisTests", ["CallAnalysis", "SIPAgent", "SIP", "Essentials"]),
-    tests("ScenarioTests", ["HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
+    tests(
+        "ScenarioTests",
+        ["TestArtefacts", "HandsetTestKit", "PhoneCore", "Media", "SIPServer", "SIPAgent", "SIP", "Crypto", "Essentials"]),
     tests("SIPAgentTests", ["SIPAgent", "SIP", "STUN", "Crypto", "Essentials"]),
     tests(
         "CorpusTests",

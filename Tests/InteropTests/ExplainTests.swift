@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestArtefacts
 import Testing
 
 extension Interop {
@@ -25,6 +26,7 @@ extension Interop {
             // What was sent last is still on its way through tcpdump.
             try await Task.sleep(for: .milliseconds(500))
             await dump.stop()
+            Artefacts.keep(fileAt: file)
             let explain = try Bench.handset(["explain", file, "--html", folder + "/calls.html"])
             #expect(try await explain.exitStatus(within: 20) == 0)
             let objects = explain.lines.compactMap { try? JSONSerialization.jsonObject(with: Data($0.utf8)) as? [String: Any] }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import TestArtefacts
 import Testing
 
 extension Interop {
@@ -93,7 +94,7 @@ extension Interop {
         @Test(arguments: ["udp", "tcp"])
         func aWrongPasswordIsRefusedOnceAndNotTriedAgain(transport: String) async throws {
             let kamailio = try await Kamailio.start()
-            let phone = try Bench.handset(["register", "--once"] + kamailio.account("bob", transport: transport), password: "wrong")
+            let phone = try Bench.handset(["register", "--once"] + kamailio.account("bob", transport: transport), password: Secrets.wrong)
             #expect(try await phone.exitStatus(within: 10) == 1, "\(phone.transcript)")
             #expect(phone.events("registration").filter { $0["state"] as? String == "refused" }.count == 1, "\(phone.transcript)")
             await kamailio.stop()

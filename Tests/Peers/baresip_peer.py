@@ -69,7 +69,9 @@ with open(folder + "/accounts", "w") as file:
             f'auth_pass={options.password};outbound="sip:{host};transport={options.transport}";regint=60;{common}\n')
     else:
         file.write(f"<sip:{options.user}@127.0.0.1>;regint=0;{common}\n")
-log = open(folder + "/log", "wb")
+# Kept with the outputs of the whole test run where there is a place for them.
+log_name = f"{os.environ['HANDSET_ARTEFACTS']}/baresip-{os.getpid()}.log" if os.environ.get("HANDSET_ARTEFACTS") else folder + "/log"
+log = open(log_name, "wb")
 child = subprocess.Popen(["baresip", "-f", folder], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
 control = None
@@ -80,7 +82,7 @@ for _ in range(100):
     except OSError:
         time.sleep(0.1)
 if control is None:
-    tell("error", text="baresip did not open its control port: " + open(folder + "/log", errors="replace").read()[-400:])
+    tell("error", text="baresip did not open its control port: " + open(log_name, errors="replace").read()[-400:])
     child.kill()
     sys.exit(1)
 control.settimeout(None)

@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestArtefacts
 
 /// A program at a terminal that a test types into and reads.
 final class PseudoTerminal: Sendable {
@@ -29,6 +30,8 @@ final class PseudoTerminal: Sendable {
         process.standardInput = handle
         process.standardOutput = handle
         process.standardError = handle
+        Artefacts.noteStart(arguments, environment)
+        let kept = Artefacts.open("terminal")
         try process.run()
         let master = master
         Thread.detachNewThread { [weak self] in
@@ -36,6 +39,7 @@ final class PseudoTerminal: Sendable {
             while true {
                 let count = read(master, &buffer, buffer.count)
                 guard count > 0 else { break }
+                try? kept?.write(contentsOf: Data(buffer[..<count]))
                 let text = String(decoding: buffer[..<count], as: UTF8.self)
                 guard let self else { break }
                 self.shown.withLock { $0 += text }

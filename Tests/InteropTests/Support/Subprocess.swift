@@ -2,6 +2,7 @@
 
 import Foundation
 import Synchronization
+import TestArtefacts
 
 /// A program that a test started: its lines of output as they come, its input, its end. Ended with the test, by its id.
 final class Subprocess: Sendable {
@@ -13,6 +14,8 @@ final class Subprocess: Sendable {
         var pending = Data()
         var lines: [String] = []
         var errors = Data()
+        /// Where both go as well, for the search for secrets.
+        var kept: (output: FileHandle?, errors: FileHandle?)
     }
 
     private let process = Process()
@@ -28,6 +31,9 @@ final class Subprocess: Sendable {
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
         if let directory { process.currentDirectoryURL = URL(fileURLWithPath: directory) }
+        Artefacts.noteStart(arguments, environment)
+        let artefact = name + "-" + (arguments.first.map { ($0 as NSString).lastPathComponent } ?? "")
+        state.withLock { $0.kept = (Artefacts.open(artefact + ".out"), Artefacts.open(artefact + ".err")) }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors
@@ -37,7 +43,7 @@ final class Subprocess: Sendable {
         }
         errors.fileHandleForReading.readabilityHandler = { [weak self] handle in
             let data = handle.availableData
-            if data.isEmpty { handle.readabilityHandler = nil } else { self?.state.withLock { $0.errors.append(data) } }
+            if data.isEmpty { handle.readabilityHandler = nil } else { self?.takeError(data) }
         }
         try Self.withSignalsOpen { try process.run() }
     }
@@ -55,8 +61,16 @@ final class Subprocess: Sendable {
 
     deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
 
+    private func takeError(_ data: Data) {
+        state.withLock { state in
+            try? state.kept.errors?.write(contentsOf: data)
+            state.errors.append(data)
+        }
+    }
+
     private func take(_ data: Data) {
         state.withLock { state in
+            try? state.kept.output?.write(contentsOf: data)
             state.pending.append(data)
             while let end = state.pending.firstIndex(of: 10) {
                 state.lines.append(String(decoding: state.pending[state.pending.startIndex..<end], as: UTF8.self))

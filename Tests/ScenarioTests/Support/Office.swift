@@ -11,6 +11,7 @@ import PhoneCore
 import SIP
 import SIPAgent
 import SIPServer
+import TestArtefacts
 import Testing
 
 struct Missing: Error {}
@@ -28,21 +29,26 @@ final class Office {
     /// - Parameter open: whether anybody may register anything, as a forwarding service does.
     init(seed: UInt64 = 5359, open: Bool = false, configure: (inout ServerConfiguration) -> Void = { _ in }) {
         world = SimulatedWorld(seed: seed, trace: .signalling)
-        let users: KeyValuePairs = ["1001": "a", "1002": "b", "1003": "c", "1004": "d"]
+        let users: KeyValuePairs = [
+            "1001": Secrets.password(of: "1001"), "1002": Secrets.password(of: "1002"), "1003": Secrets.password(of: "1003"),
+            "1004": Secrets.password(of: "1004"),
+        ]
+        for (user, password) in users { Artefacts.note(secret: password, user: user, realm: "example.test") }
         server = world.addServer("server", domain: "example.test", users: users) {
             $0.authenticatesRegistrations = !open
             configure(&$0)
         }
     }
 
+    deinit { Artefacts.keep(world.trace.text(), as: "office") }
+
     /// A phone whose calls others may transfer.
     func phone(
         _ name: String, _ user: String, transfers: TransferPolicy = .accept,
         configure: (inout PhoneConfiguration) -> Void = { _ in }, configureAccount: (inout AccountConfiguration) -> Void = { _ in }
     ) -> SimulatedPhone {
-        let passwords = ["1001": "a", "1002": "b", "1003": "c", "1004": "d"]
         let phone = world.addPhone(
-            name, user: user, password: passwords[user] ?? "", server: server, configure: configure,
+            name, user: user, password: Secrets.password(of: user), server: server, configure: configure,
             configureAccount: {
                 $0.transfers = transfers
                 configureAccount(&$0)

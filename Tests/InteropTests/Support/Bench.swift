@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Foundation
+import Synchronization
+import TestArtefacts
 
 /// What the interop tests share: where things are, free ports, a folder of a test's own.
 enum Bench {
@@ -25,11 +27,14 @@ enum Bench {
         return path
     }
 
-    /// A port of 127.0.0.1 that was free a moment ago for UDP and TCP. Each is given once only.
+    /// Pairs: who takes an even port for RTP may take the next one for RTCP.
+    private static let given = Mutex<Set<Int>>([])
+
+    /// A port of 127.0.0.1 that was free a moment ago for UDP and TCP. Each is given once only, and so is its neighbour.
     static func freePort() throws -> Int {
         for _ in 0..<200 {
             let port = Int.random(in: 21_000..<31_000)
-            if isFree(port, SOCK_DGRAM), isFree(port, SOCK_STREAM) { return port }
+            if given.withLock({ $0.insert(port / 2).inserted }), isFree(port, SOCK_DGRAM), isFree(port, SOCK_STREAM) { return port }
         }
         throw Subprocess.Failure(description: "no free port")
     }
@@ -43,6 +48,14 @@ enum Bench {
         address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
         return withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(handle, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) } == 0
+        }
+    }
+
+    /// Whether a program receives datagrams at the port.
+    static func isOpen(_ port: Int) -> Bool {
+        // The local address of each line: hexadecimal address and port.
+        ["/proc/net/udp", "/proc/net/udp6"].contains { table in
+            (try? String(contentsOfFile: table, encoding: .utf8))?.contains(":" + String(format: "%04X", port) + " ") ?? false
         }
     }
 

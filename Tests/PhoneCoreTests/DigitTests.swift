@@ -34,11 +34,26 @@ import Testing
         try scene.phone.on { try $0.sendDigits("5*", on: id, now: $1) }
         // A digit counts as sent when the peer has taken it.
         #expect(scene.phone.digitsSent == "")
-        scene.bench.run(.milliseconds(200))
+        scene.bench.run(.milliseconds(400))
         #expect(infoBodies(scene) == ["Signal=5\r\nDuration=100\r\n", "Signal=*\r\nDuration=100\r\n"])
         #expect(scene.peer.requests(.info).first?.contentType?.subtype == "dtmf-relay")
         #expect(scene.phone.digitsSent == "5*")
         #expect(scene.phone.sentDigits.isEmpty)
+        #expect(scene.comesToRest())
+    }
+
+    /// The peer holds each key down for the time that INFO names: one that comes sooner would be pressed into it.
+    @Test func digitsByINFOLeaveTheTimeOfTheirKeysBetweenThem() throws {
+        let scene = Scene()
+        let (id, _) = try scene.established()
+        scene.peerAnswers { _ in 200 }
+        try scene.phone.on { try $0.sendDigits("12", on: id, method: .info, now: $1) }
+        scene.bench.run(.milliseconds(140))
+        #expect(infoBodies(scene) == ["Signal=1\r\nDuration=100\r\n"])
+        // Asked for later, it waits just as long.
+        try scene.phone.on { try $0.sendDigits("3", on: id, method: .info, now: $1) }
+        scene.bench.run(.milliseconds(400))
+        #expect(scene.phone.digitsSent == "123")
         #expect(scene.comesToRest())
     }
 
@@ -52,7 +67,7 @@ import Testing
         #expect(scene.peer.requests(.info).count == 1)
         #expect(refusal { try scene.phone.on { try $0.sendDigits("12", on: id, method: .info, now: $1) } } == .limit)
         scene.peerAnswers { _ in 200 }
-        scene.bench.run(.seconds(10))
+        scene.bench.run(.seconds(30))
         #expect(scene.phone.digitsSent == digits)
         #expect(scene.phone.digitFailures.isEmpty)
         #expect(scene.comesToRest())

@@ -16,6 +16,8 @@ import SIPAgent
 extension PhoneCore {
     /// The most digits of a call that wait for their turn.
     static let maximumDigits = 128
+    /// Between two digits by INFO, milliseconds, behind the length of the first.
+    static let infoDigitGap = 50
 
     /// Sends DTMF digits one after another; `PhoneEvent.digitSent` tells of each with the way that it took.
     ///
@@ -92,7 +94,9 @@ extension PhoneCore {
         if (200..<300).contains(status) {
             call.digits.current = nil
             emit(.digitSent(id, waiting.digit, .info, milliseconds: configuration.digitMilliseconds))
-            return sendNextInfoDigit(id, now: now)
+            // The peer holds the key down as long as we said: the next one comes after that, and after a gap, as by RFC 4733.
+            pauses.arm(id, at: now + .milliseconds(Int64(configuration.digitMilliseconds + Self.infoDigitGap)))
+            return
         }
         if status == 415, let form = otherForm(call, accepted) {
             call.digits.form = form

@@ -88,7 +88,7 @@ struct Registrar {
     /// The flow that a contact is registered for (RFC 5626 §6): if the device asks for it, and comes from there without a
     /// proxy in between that would have to keep the flow itself.
     private func flowName(_ contact: NameAddress, _ request: SIPMessage) -> FlowName? {
-        guard request.supported.contains("outbound"), request.vias.count == 1, let instance = contact.instance,
+        guard configuration.knowsFlows, request.supported.contains("outbound"), request.vias.count == 1, let instance = contact.instance,
             let number = contact.registrationID
         else { return nil }
         return FlowName(instance: instance, number: number)

@@ -61,9 +61,26 @@ extension SIPServer {
 
     /// The contacts of an address of record; of a GRUU (RFC 5627 §5.1) those of the one device.
     private func bindings(named uri: SIPURI, _ user: String, now: MonotonicTime) -> [Binding] {
-        guard let instance = uri.globallyRoutableInstance else { return registrar.store.bindings(of: user, now: now) }
+        guard let instance = uri.globallyRoutableInstance else { return Self.oneFlowAtATime(registrar.store.bindings(of: user, now: now)) }
         if instance.isEmpty { return registrar.store.owner(ofTemporary: user, now: now).map { [$0.binding] } ?? [] }
-        return registrar.store.bindings(of: user, now: now).filter { $0.instance == instance }
+        return Self.oneFlowAtATime(registrar.store.bindings(of: user, now: now).filter { $0.instance == instance })
+    }
+
+    /// RFC 5626 §7: a device that registered several flows is called over one of them at a time: those that are open first, then
+    /// the one that was refreshed last; the others follow, as contacts of less preference.
+    private static func oneFlowAtATime(_ bindings: [Binding]) -> [Binding] {
+        guard bindings.count > 1, bindings.contains(where: { $0.flowName != nil }) else { return bindings }
+        var ranked = bindings
+        for index in bindings.indices {
+            guard let name = bindings[index].flowName else { continue }
+            let isOpen = bindings[index].flowIsOpen
+            ranked[index].preference -= bindings.indices.count { other in
+                guard other != index, bindings[other].flowName?.instance == name.instance else { return false }
+                guard bindings[other].flowIsOpen == isOpen else { return bindings[other].flowIsOpen }
+                return (bindings[other].expires, bindings[other].sequence) > (bindings[index].expires, bindings[index].sequence)
+            }
+        }
+        return ranked.sorted { ($1.preference, $0.sequence) < ($0.preference, $1.sequence) }
     }
 
     /// The next hop that a URI with a numeric host names; nil for a name, which this server does not look up.

@@ -46,7 +46,7 @@ public final class SIPServer {
         var settings = configuration.stack
         // What merges here may be a fork that comes round; that is the called agent's to tell (RFC 3261 §8.2.2.2).
         settings.detectsMergedRequests = false
-        settings.answersSTUN = true
+        settings.answersSTUN = configuration.knowsFlows
         stack = SIPStack(configuration: settings, random: random)
         registrar = Registrar(configuration: configuration)
         var settingsOfDigest = DigestServerConfiguration(realm: configuration.realm ?? configuration.domains.first ?? "sip")

@@ -59,6 +59,8 @@ public struct ServerConfiguration: Sendable {
     public var minimumExpires: UInt32 = 60
     /// No registration is granted more, in seconds.
     public var maximumExpires: UInt32 = 7200
+    /// Whether flows are registered as such (RFC 5626 §6); a server of before answers as if nobody had asked, and no STUN.
+    public var knowsFlows = true
     /// How often phones that register their flow are to send keep-alives at least (Flow-Timer, RFC 5626 §5.4), seconds,
     /// 5...86 400; 0: left to them.
     public var flowTimer: UInt32 = 120

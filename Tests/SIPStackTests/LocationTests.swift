@@ -71,6 +71,27 @@ private final class LocationBench {
         #expect(bench.asked.isEmpty)
     }
 
+    @Test("RFC 7118: the servers of a WebSocket are found by NAPTR, else by the name's addresses")
+    func webSocket() throws {
+        let bench = LocationBench()
+        bench.a("example.net", "192.0.2.9")
+        #expect(try bench.targets("sip:example.net", transport: .ws) == ["ws 192.0.2.9:80"])
+        #expect(try bench.targets("sips:example.net;transport=ws") == ["wss 192.0.2.9:443"])
+        bench.naptr(
+            "example.com", (10, 10, "s", "SIP+D2U", "_sip._udp.example.com"), (20, 10, "s", "SIPS+D2W", "edge.example.com"),
+            (30, 10, "s", "SIP+D2W", "plain.example.com"))
+        bench.srv("_sip._udp.example.com", (1, 1, 5060, "u.example.com"))
+        bench.srv("edge.example.com", (1, 1, 8443, "w.example.com"), (2, 1, 8444, "w.example.com"))
+        bench.srv("plain.example.com", (1, 1, 8080, "w.example.com"))
+        bench.a("w.example.com", "192.0.2.5")
+        #expect(try bench.targets("sip:example.com", transport: .wss) == ["wss 192.0.2.5:8443", "wss 192.0.2.5:8444"])
+        #expect(try bench.targets("sip:example.com;transport=ws") == ["ws 192.0.2.5:8080"])
+        // A domain that names no WebSocket may still have one at its own name.
+        bench.naptr("example.org", (10, 10, "s", "SIP+D2U", "_sip._udp.example.org"))
+        bench.a("example.org", "192.0.2.7")
+        #expect(try bench.targets("sip:example.org", transport: .ws) == ["ws 192.0.2.7:80"])
+    }
+
     @Test("With a port only A and AAAA are asked")
     func port() throws {
         let bench = LocationBench()

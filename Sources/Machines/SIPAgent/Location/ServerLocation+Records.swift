@@ -10,7 +10,7 @@ extension ServerLocation {
 
     /// NAPTR and SRV records, all at once: one round trip.
     ///
-    /// - Parameter isOpen: no transport is given, so that NAPTR may choose one.
+    /// - Parameter isOpen: no transport is given, so that NAPTR may choose one; or it is one that only NAPTR knows.
     func askServices(at index: Int, isOpen: Bool, _ now: MonotonicTime) {
         let search = searches[index]
         var keys: [AnswerCache.Key] = isOpen ? [AnswerCache.Key(name: search.host, type: .naptr)] : []
@@ -78,7 +78,7 @@ extension ServerLocation {
         if searches[index].saysNotOffered {
             searches.remove(at: index)
             finish(search.id, .failure(.notOffered(name: search.host)))
-        } else if !search.offered.isEmpty {
+        } else if !search.offered.isEmpty, !search.transports.allSatisfy(\.isWebSocket) {
             searches.remove(at: index)
             finish(search.id, .failure(.transportNotOffered(name: search.host, offered: search.offered)))
         } else {

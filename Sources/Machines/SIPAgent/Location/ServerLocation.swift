@@ -4,6 +4,7 @@
 //
 //   numeric host ─────────────────────────────────────────────────────────────► that address
 //   port given ───► A, AAAA ──────────────────────────────────────────────────► addresses with that port
+//   ws, wss ──────► NAPTR SIP+D2W, SIPS+D2W ─► SRV of its replacement ─► addresses; none ─► A, AAAA
 //   transport ────► SRV _sip._udp (_sip._tcp, _sips._tcp) ─► A, AAAA of each ──► addresses with the record's port
 //                     └ none ─► A, AAAA ───────────────────────────────────────► addresses with the default port
 //   else ─┬─► NAPTR: the first service that we can use ─► SRV of its replacement
@@ -117,7 +118,8 @@ public final class ServerLocation {
                 searches[searches.count - 1].stage = .addresses(plain, [Name(host: host, port: port)])
                 ask(addressKeys([host]), at: searches.count - 1, now)
             } else {
-                askServices(at: searches.count - 1, isOpen: wanted == nil, now)
+                // RFC 7118 names no SRV service for WebSocket: its records are found by NAPTR alone, which is asked for that.
+                askServices(at: searches.count - 1, isOpen: wanted == nil || plain.isWebSocket, now)
             }
             step(now)
         }

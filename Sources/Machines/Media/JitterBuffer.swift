@@ -98,6 +98,9 @@ struct JitterBuffer {
         return nil
     }
 
+    /// Whether the packet of that number waits.
+    func holds(_ sequence: Int64) -> Bool { sequence >= 0 && slots[Int(sequence & mask)].sequence == sequence }
+
     subscript(index: Int) -> Slot { _read { yield slots[index] } }
 
     /// The packet was played or is not wanted.

@@ -160,6 +160,26 @@ struct StreamReceiver {
         return insertion
     }
 
+    /// Takes a packet found in the redundancy (RFC 2198) of a later one, which was inserted before: it enters the buffer as
+    /// if it had come late. `sequence` is that of the carrier less its place; the duration must be known to be right.
+    /// - Returns: false if nothing was missing there, or its time is over.
+    mutating func insertRedundant(
+        _ payload: Span<UInt8>, sequence: Int64, timestamp: UInt32, codec index: Int, at now: Int64
+    ) -> Bool {
+        guard isRunning, sequence >= buffer.next, !buffer.holds(sequence), receivables.indices.contains(index) else { return false }
+        guard let samples = receivables[index].decoder.sampleCount(of: payload), samples > 0 else { return false }
+        let codec = receivables[index].codec
+        guard Int64(codec.clockRate) == clock else { return false }
+        let duration = Int64(samples) * clock / Int64(max(codec.sampleRate, 1))
+        let extended = lastTimestamp + Int64(Int32(bitPattern: timestamp &- UInt32(truncatingIfNeeded: lastTimestamp)))
+        _ = estimator.observe(transit: now - microseconds(extended), at: now)
+        let insertion = buffer.insert(
+            payload, sequence: sequence, timestamp: extended, content: .speech(index), duration: duration)
+        guard insertion == .stored else { return false }
+        placeOnTimeline(sequence, extended, duration)
+        return true
+    }
+
     private mutating func placeOnTimeline(_ sequence: Int64, _ extended: Int64, _ duration: Int64) {
         if sequence > highestSequence {
             highestSequence = sequence

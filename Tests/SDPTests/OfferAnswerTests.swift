@@ -59,6 +59,7 @@ import Testing
                 a=fmtp:101 0-15
                 a=ptime:20
                 a=sendrecv
+                a=rtcp-xr:voip-metrics
 
                 """.replacing("\n", with: "\r\n"))
     }

@@ -58,7 +58,7 @@ public struct RTCPWriter: Sendable {
         bytes.append(UInt8(truncatingIfNeeded: words))
     }
 
-    private mutating func append(_ value: UInt32) {
+    mutating func append(_ value: UInt32) {
         for shift: UInt32 in [24, 16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: value &>> shift)) }
     }
 

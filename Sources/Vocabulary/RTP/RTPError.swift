@@ -16,6 +16,8 @@ public struct RTPError: Error, Sendable, Hashable {
         case malformedReport = "rtcp.malformed"
         /// The payload of a telephone-event is too short.
         case malformedEvent = "rtp.malformed-event"
+        /// A block of a redundant payload (RFC 2198) runs over its end, or there are too many.
+        case malformedRedundancy = "rtp.malformed-redundancy"
     }
 
     public var code: Code

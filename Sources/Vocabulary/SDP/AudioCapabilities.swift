@@ -12,6 +12,9 @@ public struct AudioCodecDescription: Sendable, Hashable {
     public var payloadType: UInt8
     /// Our `a=fmtp` parameters, or empty.
     public var parameters: String
+    /// What our encoder is to do, in the codec's own words (`bitrate=24000;complexity=9`), or empty: as it is set up for all
+    /// calls. Not sent to anybody.
+    public var encoding = ""
 
     public init(_ name: String, clockRate: Int, channels: Int = 1, payloadType: UInt8, parameters: String = "") {
         self.name = name
@@ -27,6 +30,26 @@ public struct AudioCodecDescription: Sendable, Hashable {
     public static let opus = AudioCodecDescription(
         "opus", clockRate: 48_000, channels: 2, payloadType: 96, parameters: "useinbandfec=1")
 
+    /// Opus with what we ask of the peer's encoder (RFC 7587 §6.1); what is as the RFC takes it anyway is not written.
+    ///
+    /// - Parameters:
+    ///   - correctsErrors: the peer's packets may carry in-band FEC.
+    ///   - isDiscontinuous: the peer should send nothing in silence.
+    ///   - maximumPlaybackRate: Hz, 8 000...48 000: what our side plays at the most.
+    ///   - maximumBitRate: bit/s, 6 000...510 000; nil: any.
+    public static func opus(
+        correctsErrors: Bool = true, isDiscontinuous: Bool = false, maximumPlaybackRate: Int = 48_000, maximumBitRate: Int? = nil
+    ) -> AudioCodecDescription {
+        var parameters: [String] = []
+        if correctsErrors { parameters.append("useinbandfec=1") }
+        if isDiscontinuous { parameters.append("usedtx=1") }
+        if maximumPlaybackRate < 48_000 { parameters.append("maxplaybackrate=\(max(maximumPlaybackRate, 8000))") }
+        if let maximumBitRate { parameters.append("maxaveragebitrate=\(min(max(maximumBitRate, 6000), 510_000))") }
+        var codec = AudioCodecDescription.opus
+        codec.parameters = parameters.joined(separator: ";")
+        return codec
+    }
+
     var map: RTPMap { RTPMap(name, clockRate, channels) }
 }
 
@@ -35,8 +58,13 @@ public struct AudioCapabilities: Sendable, Hashable {
     public var codecs: [AudioCodecDescription]
     /// Whether telephone-event (RFC 4733) is offered and answered, once per clock rate of the codecs.
     public var telephoneEvent: Bool
-    /// Whether CN (RFC 3389) is offered and answered. What arrives on the static type 13 is taken in any case.
+    /// Whether CN (RFC 3389) is offered and answered, and sent in place of silence where both have it. What arrives on the
+    /// static type 13 is taken in any case.
     public var comfortNoise: Bool
+    /// Whether audio is sent again against loss (RFC 2198). Default off.
+    public var redundancy = Redundancy.off
+    /// Which extended reports (RFC 3611) we wish to get, and send where the peer wishes them; nil: none. Default: VoIP metrics.
+    public var extendedReports: ExtendedReports? = ExtendedReports()
     /// Milliseconds a packet that we ask for, and send where the peer asks for nothing: 10...200, in steps of 10.
     public var packetTime: Int {
         didSet { packetTime = Self.clampedPacketTime(packetTime) }

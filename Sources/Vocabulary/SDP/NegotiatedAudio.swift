@@ -13,6 +13,8 @@ public struct AudioFormat: Sendable, Hashable {
     public var channels: Int
     /// `a=fmtp` of the side that receives it, or empty.
     public var parameters: String
+    /// What our encoder is to do (`AudioCodecDescription.encoding`); of what we send only.
+    public var encoding = ""
 
     public init(name: String, payloadType: UInt8, clockRate: Int, channels: Int = 1, parameters: String = "") {
         self.name = name
@@ -43,6 +45,16 @@ public struct NegotiatedAudio: Sendable, Hashable {
     public var receiveEventPayloadTypes: [UInt8]
     /// On which numbers comfort noise may arrive.
     public var comfortNoisePayloadTypes: [UInt8]
+    /// With which number we send comfort noise in place of silence; nil: silence is sent as audio.
+    public var sendComfortNoisePayloadType: UInt8?
+    /// With which number we send redundant audio (RFC 2198); nil: the peer does not take it for `codec`.
+    public var sendRedundancyPayloadType: UInt8?
+    /// How many copies we send from the start; nil: as the peer's reports call for it.
+    public var redundantPackets: Int?
+    /// On which numbers redundant audio may arrive.
+    public var receiveRedundancyPayloadTypes: [UInt8]
+    /// The extended reports that the peer wishes to get, and we send.
+    public var extendedReports: ExtendedReports?
     /// Ours: whether we send and whether we receive.
     public var direction: Direction
     /// The peer does not take our audio: it holds.
@@ -68,6 +80,11 @@ public struct NegotiatedAudio: Sendable, Hashable {
         self.sendEventClockRate = codec.clockRate
         self.receiveEventPayloadTypes = []
         self.comfortNoisePayloadTypes = []
+        self.sendComfortNoisePayloadType = nil
+        self.sendRedundancyPayloadType = nil
+        self.redundantPackets = nil
+        self.receiveRedundancyPayloadTypes = []
+        self.extendedReports = nil
         self.direction = direction
         self.remoteHolds = false
         self.localHolds = false

@@ -85,6 +85,11 @@ extension OfferAnswer {
         media.attributes.append(Attribute("ptime", "\(capabilities.packetTime)"))
         media.attributes.append(Attribute(agreed.rawValue))
         if multiplexes { media.attributes.append(Attribute("rtcp-mux")) }
+        if let reports = capabilities.extendedReports, !reports.isEmpty,
+            offer.media[accepted.index].attributes.contains(named: "rtcp-xr")
+        {
+            media.attributes.append(Attribute("rtcp-xr", reports.value))
+        }
         description.media[accepted.index] = media
 
         audioIndex = accepted.index
@@ -184,6 +189,7 @@ extension OfferAnswer {
             chosen[entry.payloadType] = LocalFormat(
                 kind: kind, payloadType: entry.payloadType, map: entry.map, parameters: parameters)
         }
+        for format in answeredRedundancy(entries, codecs) { chosen[format.payloadType] = format }
         if capabilities.telephoneEvent {
             let events = entries.filter { $0.map.isNamed("telephone-event") }
             var rates: [Int] = []

@@ -70,9 +70,10 @@ extension OfferAnswer {
             throw SDPError(.noCommonCodec, "the peer names no codec that we have")
         }
         let media = remote.media[index]
-        let sending = AudioFormat(
+        var sending = AudioFormat(
             name: codec.name.uppercased(), payloadType: entry.payloadType, clockRate: codec.clockRate,
             channels: codec.channels, parameters: entry.parameters)
+        sending.encoding = codec.encoding
         var result = NegotiatedAudio(remote: nil, codec: sending, direction: .inactive)
         result.receivable = receivable(sending, entries, local)
         let ip = connection.ip
@@ -98,6 +99,10 @@ extension OfferAnswer {
             entries.first(where: { $0.payloadType == 13 })?.map.isNamed("CN") ?? true
         {
             result.comfortNoisePayloadTypes.append(13)
+        }
+        agreeOnExtras(&result, entries, local)
+        if capabilities.extendedReports != nil, let wished = media.attributes.value("rtcp-xr") {
+            result.extendedReports = ExtendedReports(parsing: wished)
         }
         result.packetTime = packetTime(remote, at: index)
         result.profile = media.protocolName

@@ -26,6 +26,9 @@ extension OfferAnswer {
         media.attributes.append(Attribute("ptime", "\(capabilities.packetTime)"))
         media.attributes.append(Attribute(direction.rawValue))
         if multiplexes { media.attributes.append(Attribute("rtcp-mux")) }
+        if let reports = capabilities.extendedReports, !reports.isEmpty {
+            media.attributes.append(Attribute("rtcp-xr", reports.value))
+        }
 
         var description = SessionDescription(origin: Origin(), connection: Connection(local.ip))
         description.media = lines.indices.map { $0 == index ? media : Self.rejected(lines[$0]) }
@@ -36,7 +39,7 @@ extension OfferAnswer {
         return finish(description, local: local)
     }
 
-    /// Our codecs, the one in use first, then telephone-event once per clock rate (RFC 4733 §2.1, B-062).
+    /// Our codecs, the one in use first, then `red` and comfort noise if wanted, then telephone-event once per clock rate (RFC 4733 §2.1, B-062).
     private func offeredFormats() -> [LocalFormat] {
         var formats: [LocalFormat] = []
         var codecs = capabilities.codecs
@@ -52,6 +55,11 @@ extension OfferAnswer {
             formats.append(LocalFormat(kind: kind, payloadType: number, map: map, parameters: parameters))
         }
         for codec in codecs { add(.codec, codec.map, preferred: codec.payloadType, codec.parameters) }
+        if capabilities.redundancy != .off {
+            for (map, payloadTypes) in Self.redundant(formats) {
+                add(.redundancy, map, preferred: map.clockRate == 8000 ? 122 : 121, Redundancy.parameters(payloadTypes))
+            }
+        }
         if capabilities.comfortNoise, capabilities.clockRates.contains(8000) {
             add(.comfortNoise, RTPMap("CN", 8000), preferred: 13, "")
         }
@@ -97,6 +105,7 @@ extension OfferAnswer {
         result.receiveEventPayloadTypes = offer.formats.filter { $0.kind == .event }.map(\.payloadType)
         result.comfortNoisePayloadTypes = offer.formats.filter { $0.kind == .comfortNoise }.map(\.payloadType)
         if !offer.formats.contains(where: { $0.payloadType == 13 }) { result.comfortNoisePayloadTypes.append(13) }
+        result.receiveRedundancyPayloadTypes = offer.formats.filter { $0.kind == .redundancy }.map(\.payloadType)
         result.packetTime = capabilities.packetTime
         return result
     }

@@ -51,7 +51,7 @@ public struct OfferAnswer: Sendable {
 
     /// A format that a description of ours names.
     struct LocalFormat: Sendable {
-        enum Kind: Sendable { case codec, event, comfortNoise }
+        enum Kind: Sendable { case codec, redundancy, event, comfortNoise }
         var kind: Kind
         var payloadType: UInt8
         var map: RTPMap

@@ -96,14 +96,19 @@ final class Party {
         func close() {}
     }
 
-    init(bridgeRate: Int, remote: SocketAddress, codec: NegotiatedCodec, speech: [Int16], packetTime: Int) {
+    init(
+        bridgeRate: Int, remote: SocketAddress, codec: NegotiatedCodec, speech: [Int16], packetTime: Int,
+        redundancy: StreamRedundancy? = nil
+    ) {
         let configuration = MediaConfiguration(bridgeRate: bridgeRate, codecs: .complete(bridgeRate: bridgeRate))
         engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix(state: 5)))
         let identity = StreamIdentity(ssrc: 77, firstSequenceNumber: 65_530, firstTimestamp: 0xffff_ff00, cname: "p")
         let (stream, player, recorder) = (PortID(rawValue: 1), PortID(rawValue: 2), PortID(rawValue: 3))
         engine.handle(.openStream(stream, identity), now: .zero)
-        let description = StreamConfiguration(
+        var description = StreamConfiguration(
             remote: remote, remoteRTCP: nil, codec: codec, receivable: [codec], packetTime: packetTime)
+        description.redundancy = redundancy
+        description.receiveRedundancyPayloadTypes = redundancy.map { [$0.payloadType] } ?? []
         engine.handle(.configureStream(stream, description), now: .zero)
         engine.openPlayer(player, samples: speech, rate: bridgeRate, loops: false)
         engine.openRecorder(recorder, sink: sink)
@@ -117,11 +122,13 @@ final class Party {
     /// Two parties over loopback in virtual time; `loses` says which packets are not delivered.
     static func call(
         bridgeRate: Int, codec: NegotiatedCodec = .opus(), packetTime: Int = 20, speech: [Int16], milliseconds: Int,
-        loses: (Int) -> Bool = { _ in false }
+        redundancy: StreamRedundancy? = nil, loses: (Int) -> Bool = { _ in false }
     ) -> (left: Party, right: Party) {
         let (here, there) = (SocketAddress(.v4(0x7f00_0001), 4000), SocketAddress(.v4(0x7f00_0001), 5000))
-        let left = Party(bridgeRate: bridgeRate, remote: there, codec: codec, speech: speech, packetTime: packetTime)
-        let right = Party(bridgeRate: bridgeRate, remote: here, codec: codec, speech: speech, packetTime: packetTime)
+        let left = Party(
+            bridgeRate: bridgeRate, remote: there, codec: codec, speech: speech, packetTime: packetTime, redundancy: redundancy)
+        let right = Party(
+            bridgeRate: bridgeRate, remote: here, codec: codec, speech: speech, packetTime: packetTime, redundancy: redundancy)
         for tick in 1...milliseconds / 10 {
             let now = MonotonicTime(nanoseconds: Int64(tick) * 10_000_000)
             for (party, other, address) in [(left, right, here), (right, left, there)] {

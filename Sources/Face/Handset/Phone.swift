@@ -10,6 +10,7 @@ import Media
 import MediaRuntime
 import Networking
 import PhoneCore
+import SDP
 import SIP
 import SIPAgent
 
@@ -326,8 +327,11 @@ public actor Phone {
     // MARK: Accounts and calls as objects
 
     /// Adds an account; it registers at once if its configuration says so.
-    public func addAccount(_ configuration: AccountConfiguration) throws(PhoneError) -> Account {
-        let id = try core.addAccount(configuration, now: loop.now)
+    ///
+    /// - Parameter audio: the codecs of the account's calls, their order and parameters; nil: those of the phone
+    ///   (`PhoneConfiguration.audio`).
+    public func addAccount(_ configuration: AccountConfiguration, audio: AudioCapabilities? = nil) throws(PhoneError) -> Account {
+        let id = try core.addAccount(configuration, audio: audio, now: loop.now)
         let account = Account(id: id, configuration: configuration, phone: self)
         accounts[id] = account
         drain()

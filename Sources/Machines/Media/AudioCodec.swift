@@ -31,12 +31,16 @@ public protocol AudioEncoder: AnyObject {
     func encode(_ samples: Span<Int16>, into payload: inout MutableSpan<UInt8>) -> Int
     /// The peer reports that this share of our packets, 0...1, was lost lately.
     func noteLoss(_ fraction: Double)
+    /// Each packet carries copies of so many packets before it (RFC 2198) from now on: a protection of the codec's own is
+    /// not needed meanwhile.
+    func noteRedundancy(_ packets: Int)
     /// Forgets what was sent before: after a pause.
     func reset()
 }
 
 extension AudioEncoder {
     public func noteLoss(_ fraction: Double) {}
+    public func noteRedundancy(_ packets: Int) {}
 }
 
 /// One direction of one stream: payloads to samples.

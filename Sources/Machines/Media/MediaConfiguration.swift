@@ -29,6 +29,8 @@ public struct MediaConfiguration: Sendable {
     public var quietReport = Interval.milliseconds(200)
     /// The mean time between two RTCP reports (RFC 3550 §6.2); each is 0.5...1.5 times that.
     public var reportInterval = Interval.milliseconds(5000)
+    /// When the phone is warned of a stream.
+    public var watch = QualityWatchSettings()
     /// Tones of keys in the audio are told as digits, on streams that negotiated no telephone-event.
     public var detectsTones = true
 
@@ -91,6 +93,7 @@ public enum MediaCounter: Int, CounterName {
     case packetOnClosedDirection
     case eventUnknown
     case eventMalformed
+    case redundancyMalformed
     case reportMalformed
     case reportFromOtherSource
     case sourceMoved

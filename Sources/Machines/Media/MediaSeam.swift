@@ -22,15 +22,20 @@ public struct NegotiatedCodec: Sendable, Hashable {
     /// RTP clock rate in Hz, as in the rtpmap (8000 for G.722).
     public var clockRate: Int
     public var channels: Int
-    /// The `a=fmtp` parameters, or empty.
+    /// The `a=fmtp` parameters of the side that receives, or empty.
     public var parameters: String
+    /// What our encoder is to do besides, in the codec's own words (`bitrate=24000;complexity=9`), or empty: never sent.
+    public var encoding: String
 
-    public init(name: String, payloadType: UInt8, clockRate: Int, channels: Int = 1, parameters: String = "") {
+    public init(
+        name: String, payloadType: UInt8, clockRate: Int, channels: Int = 1, parameters: String = "", encoding: String = ""
+    ) {
         self.name = name
         self.payloadType = payloadType
         self.clockRate = clockRate
         self.channels = channels
         self.parameters = parameters
+        self.encoding = encoding
     }
 }
 
@@ -51,6 +56,14 @@ public struct StreamConfiguration: Sendable, Hashable {
     public var receiveEventPayloadTypes: [UInt8]
     /// The payload type of comfort noise (RFC 3389) that may arrive, 13 mostly.
     public var comfortNoisePayloadTypes: [UInt8]
+    /// The payload type with which comfort noise is sent in place of silence (RFC 3389); nil: silence is sent as audio.
+    public var sendComfortNoisePayloadType: UInt8?
+    /// Sending audio again (RFC 2198); nil: not negotiated, or not for `codec`.
+    public var redundancy: StreamRedundancy?
+    /// The payload types on which `red` may arrive, the blocks in it being of `receivable`.
+    public var receiveRedundancyPayloadTypes: [UInt8] = []
+    /// Which extended reports (RFC 3611) the peer wishes to get.
+    public var extendedReports: ExtendedReportKinds = []
     /// Whether our audio is sent. False: on hold; nothing is sent but RTCP.
     public var sends: Bool
     /// Whether the peer's audio is played. False: what arrives is counted, not played.
@@ -187,3 +200,8 @@ public enum MediaEvent: Sendable {
     case remoteLeft(PortID)
     case statistics(PortID, StreamStatistics)
 }
+    /// Something is wrong with the stream; told again every 2 s while it lasts. `value`: percent for losses, milliseconds for
+    /// the delay, seconds for silence. `source`: where packets come from that are not taken.
+    case warning(PortID, MediaWarning, value: Double, source: SocketAddress?)
+    /// What `warning` told of is over.
+    case warningOver(PortID, MediaWarning)

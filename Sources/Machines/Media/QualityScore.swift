@@ -9,10 +9,13 @@ package enum QualityScore {
     ///   - loss: share of frames lost or late, 0...1.
     ///   - equipment: Ie of the codec (ITU-T G.113).
     ///   - robustness: Bpl of the codec with its concealment (ITU-T G.113).
-    package static func rating(delay: Double, loss: Double, equipment: Double, robustness: Double) -> Double {
+    ///   - burstRatio: BurstR, how much longer runs of losses are than those of independent ones; 1: no longer.
+    package static func rating(
+        delay: Double, loss: Double, equipment: Double, robustness: Double, burstRatio: Double = 1
+    ) -> Double {
         let delayImpairment = 0.024 * delay + (delay > 177.3 ? 0.11 * (delay - 177.3) : 0)
         let percent = min(max(loss, 0), 1) * 100
-        let lossImpairment = equipment + (95 - equipment) * percent / (percent + max(robustness, 0.1))
+        let lossImpairment = equipment + (95 - equipment) * percent / (percent / max(burstRatio, 1) + max(robustness, 0.1))
         return min(max(93.2 - delayImpairment - lossImpairment, 0), 93.2)
     }
 

@@ -9,6 +9,22 @@
 import Essentials
 import RTP
 
+/// Which extended reports (RFC 3611) a stream sends, because the peer wished for them.
+public struct ExtendedReportKinds: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt8
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+    public static let voiceMetrics = ExtendedReportKinds(rawValue: 1)
+    public static let summary = ExtendedReportKinds(rawValue: 2)
+    public static let receiverRoundTrip = ExtendedReportKinds(rawValue: 4)
+}
+
+/// What goes into one extended report besides times.
+struct ExtendedReportContent {
+    var kinds: ExtendedReportKinds
+    var metrics: VoiceMetrics?
+    var summary: StatisticsSummary?
+}
+
 struct RTCPSession {
     private let ssrc: UInt32
     private let canonicalName: String
@@ -21,13 +37,17 @@ struct RTCPSession {
     private var lastSenderReportAt = MonotonicTime.zero
     private(set) var roundTrip: Interval?
     private(set) var remoteFractionLost: Double?
+    /// How the call sounds at the peer, as it tells (RFC 3611).
+    private(set) var remoteMetrics: VoiceMetrics?
+    /// The peer's last reference time, to be answered.
+    private var referenceTime: (ssrc: UInt32, middle: UInt32, at: MonotonicTime)?
 
     init(_ identity: StreamIdentity, interval: Interval, random: RandomSource) {
         ssrc = identity.ssrc
         canonicalName = identity.cname
         self.interval = interval
         self.random = random
-        writer.bytes.reserveCapacity(128)
+        writer.bytes.reserveCapacity(320)
     }
 
     /// Monotonic time in NTP's form; its origin is arbitrary, as RFC 3550 §6.4.1 allows without a wall clock.
@@ -52,7 +72,8 @@ struct RTCPSession {
 
     /// The compound to send now: SR if we sent since the last one, else RR; SDES; BYE at the end.
     mutating func makeReport(
-        _ sender: StreamSender, _ source: inout SourceState?, jitter: Double, isGoodbye: Bool, at now: MonotonicTime
+        _ sender: StreamSender, _ source: inout SourceState?, jitter: Double, isGoodbye: Bool, extended: ExtendedReportContent?,
+        at now: MonotonicTime
     ) -> [UInt8] {
         var block: ReportBlock?
         if source != nil {
@@ -74,8 +95,38 @@ struct RTCPSession {
         }
         packetsAtLastReport = sender.packetsSent
         writer.appendDescription(ssrc: ssrc, canonicalName: canonicalName)
+        if let extended { append(extended, at: now) }
         if isGoodbye { writer.appendGoodbye(ssrc: ssrc) }
         return writer.bytes
+    }
+
+    private mutating func append(_ content: ExtendedReportContent, at now: MonotonicTime) {
+        let start = writer.beginExtendedReport(ssrc: ssrc)
+        if content.kinds.contains(.receiverRoundTrip) {
+            writer.append(.referenceTime(Self.ntpTime(now)))
+            if let referenceTime {
+                writer.append(
+                    .delay(
+                        ReceptionDelay(
+                            ssrc: referenceTime.ssrc, lastReferenceTime: referenceTime.middle, delay: Self.units(now - referenceTime.at))))
+            }
+        }
+        if let summary = content.summary { writer.append(.summary(summary)) }
+        if let metrics = content.metrics { writer.append(.voiceMetrics(metrics)) }
+        writer.endExtendedReport(at: start)
+    }
+
+    /// The peer's extended report came (RFC 3611).
+    mutating func note(_ report: ExtendedReport, in bytes: Span<UInt8>, at now: MonotonicTime) {
+        var report = report
+        while let block = report.next(in: bytes) {
+            switch block {
+            case .referenceTime(let time): referenceTime = (report.ssrc, UInt32(truncatingIfNeeded: time >> 16), now)
+            case .delay(let delay): if delay.ssrc == ssrc { measure(delay.lastReferenceTime, delay.delay, at: now) }
+            case .voiceMetrics(let metrics): if metrics.ssrc == ssrc { remoteMetrics = metrics }
+            case .summary, .other: break
+            }
+        }
     }
 
     private static func units(_ interval: Interval) -> UInt32 {
@@ -92,8 +143,13 @@ struct RTCPSession {
     mutating func note(_ block: ReportBlock, at now: MonotonicTime) {
         guard block.ssrc == ssrc else { return }
         remoteFractionLost = Double(block.fractionLost) / 256
-        guard block.lastSenderReport != 0 else { return }
-        let rest = Self.middle(now) &- block.lastSenderReport &- block.delaySinceLastReport
+        measure(block.lastSenderReport, block.delaySinceLastReport, at: now)
+    }
+
+    /// The round trip: our time of `sent`, which the peer kept for `kept`.
+    private mutating func measure(_ sent: UInt32, _ kept: UInt32, at now: MonotonicTime) {
+        guard sent != 0 else { return }
+        let rest = Self.middle(now) &- sent &- kept
         // A peer that counts wrongly gives a negative or an absurd time.
         guard rest < 60 * 65536 else { return }
         roundTrip = .nanoseconds(Int64(rest) * 1_000_000_000 / 65536)

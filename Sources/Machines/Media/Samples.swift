@@ -47,6 +47,37 @@ package enum Samples {
         return peak
     }
 
+    /// The sum of squares, in units of 2⁴.
+    package static func power(_ samples: Span<Int16>) -> Int64 {
+        var power: Int64 = 0
+        var start = 0
+        while start < samples.count {
+            let end = min(start + 16, samples.count)
+            var part: Int32 = 0
+            for index in start..<end {
+                let value = Int32(samples[index]) &>> 2
+                part &+= value &* value
+            }
+            power &+= Int64(part)
+            start = end
+        }
+        return power
+    }
+
+    package static func power(_ samples: [Int16]) -> Int64 { power(samples.span) }
+
+    /// The mean level in dB below full scale, −96...0; −96 for silence.
+    package static func level(_ samples: [Int16]) -> Double {
+        guard !samples.isEmpty else { return -96 }
+        return level(power: Double(power(samples.span)) / Double(samples.count))
+    }
+
+    /// The level, −96...0 dB below full scale, of a mean power as `power` gives it.
+    package static func level(power: Double) -> Double {
+        guard power > 0 else { return -96 }
+        return min(max(Mathematics.decibels(amplitude: power) / 2 - 78.2678, -96), 0)
+    }
+
     /// Multiplies by `factor`/4096, saturating.
     package static func scale(_ samples: inout [Int16], by factor: Int32) {
         var samples = samples.mutableSpan

@@ -45,6 +45,12 @@ struct SourceState {
     /// As RTCP wants it: cycles and sequence number.
     var highestForReport: UInt32 { UInt32(truncatingIfNeeded: highest - Self.firstCycle) }
 
+    /// Whether the packet with this extended number, of the last 128, was received; true for older ones.
+    func wasReceived(_ extended: Int64) -> Bool {
+        let behind = highest - extended
+        return behind >= 128 || behind >= 0 && window & (1 << UInt128(behind)) != 0
+    }
+
     mutating func update(_ sequenceNumber: UInt16) -> Verdict {
         let ahead = sequenceNumber &- UInt16(truncatingIfNeeded: highest)
         if ahead != 0, ahead < Self.maximumDropout {

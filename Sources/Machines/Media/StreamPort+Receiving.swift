@@ -52,6 +52,8 @@ extension StreamPort {
             outbox.tell(.sourceLocked(id, address))
             return true
         case .refused:
+            refusedFrom = address
+            refusedSince = now
             drop(.packetFromOtherSource, outbox)
             return false
         }
@@ -59,9 +61,7 @@ extension StreamPort {
 
     private func take(_ packet: RTPPacket, _ bytes: Span<UInt8>, at now: MonotonicTime, _ outbox: MediaOutbox) {
         let meaning = meanings[Int(packet.payloadType)]
-        var isEvent = false
         if case .event = meaning {
-            isEvent = true
             receiveEvent(packet, bytes, at: now, outbox)
             // Some gateways send events with an SSRC of their own: that changes no audio source.
             if let source, source.ssrc != packet.ssrc { return count(packet) }
@@ -73,6 +73,7 @@ extension StreamPort {
         case .restarted(let extended):
             outbox.count(.sequenceRestarted)
             receiver.restart()
+            pattern.restart()
             lastTransit = nil
             sequence = extended
         case .duplicate:
@@ -82,21 +83,63 @@ extension StreamPort {
         case .refused: return drop(.sequenceRestarted, outbox)
         }
         count(packet)
-        let payload = bytes.extracting(packet.payloadRange)
+        if let source { pattern.advance(to: source.highest, in: source) }
+        if case .redundant = meaning { return takeBlocks(packet, bytes, sequence, at: now, outbox) }
+        take(packet.timestamp, sequence, bytes.extracting(packet.payloadRange), meaning, at: now, outbox)
+    }
+
+    /// The blocks of a redundant payload (RFC 2198): the packet's own audio, then the copies of what was lost before it.
+    private func takeBlocks(
+        _ packet: RTPPacket, _ bytes: Span<UInt8>, _ sequence: Int64, at now: MonotonicTime, _ outbox: MediaOutbox
+    ) {
+        let blocks: RedundantPayload
+        do {
+            blocks = try RedundantPayload(parsing: bytes, at: packet.payloadRange)
+        } catch {
+            return drop(.redundancyMalformed, outbox)
+        }
+        guard let own = blocks.primary(in: bytes) else { return }
+        switch meanings[Int(own.payloadType)] {
+        case .nothing, .redundant: drop(.packetOfUnknownPayloadType, outbox)
+        case .event:
+            if let event = try? TelephoneEvent(parsing: bytes, at: own.range) { receiveEvent(event, packet, at: now, outbox) }
+            take(packet.timestamp, sequence, bytes.extracting(own.range), .event, at: now, outbox)
+        case let meaning: take(packet.timestamp, sequence, bytes.extracting(own.range), meaning, at: now, outbox)
+        }
+        guard receives, let source, blocks.count > 1 else { return }
+        for index in 0..<blocks.count - 1 {
+            guard let copy = blocks.block(index, in: bytes), !copy.range.isEmpty, copy.timestampOffset > 0 else { continue }
+            let lost = sequence - Int64(copy.age)
+            guard case .speech(let codec) = meanings[Int(copy.payloadType)], !source.wasReceived(lost) else { continue }
+            let audio = bytes.extracting(copy.range)
+            // Its place tells the packet that it was only if no pause lies between.
+            guard Int64(copy.timestampOffset) == receiver.duration(of: audio, codec: codec) * Int64(copy.age) else { continue }
+            let isTaken = receiver.insertRedundant(
+                audio, sequence: lost, timestamp: packet.timestamp &- copy.timestampOffset, codec: codec, at: now.nanoseconds / 1000)
+            if isTaken { packetsRestored += 1 }
+        }
+    }
+
+    /// Takes the audio of a packet, with or without its wrapping.
+    private func take(
+        _ timestamp: UInt32, _ sequence: Int64, _ payload: Span<UInt8>, _ meaning: Meaning, at now: MonotonicTime,
+        _ outbox: MediaOutbox
+    ) {
         var content = JitterBuffer.Content.event
+        var isEvent = false
         switch meaning {
         case .speech(let index):
             content = .speech(index)
             lastWasNoise = false
-            measureJitter(packet.timestamp, receiver.receivables[index].codec.clockRate, at: now)
+            measureJitter(timestamp, receiver.receivables[index].codec.clockRate, at: now)
             if payload.isEmpty { return }
         case .noise:
             lastWasNoise = true
             content = .noise(payload.isEmpty ? 127 : payload[0] & 0x7f)
-        case .event, .nothing: break
+        case .event, .nothing, .redundant: isEvent = true
         }
         guard receives else { return outbox.count(.packetOnClosedDirection) }
-        insert(isEvent ? payload.extracting(0..<0) : payload, sequence, packet.timestamp, content, at: now, outbox)
+        insert(isEvent ? payload.extracting(0..<0) : payload, sequence, timestamp, content, at: now, outbox)
     }
 
     private func insert(
@@ -150,6 +193,7 @@ extension StreamPort {
         hasLeft = false
         lastTransit = nil
         receiver.restart()
+        pattern.restart()
         outbox.count(.ssrcChanged)
         return true
     }
@@ -165,6 +209,7 @@ extension StreamPort {
         // A wrap of the timestamp, or a jump of ten seconds and more, is no jitter.
         guard difference < Double(clockRate) * 10 else { return }
         jitter += (difference - jitter) / 16
+        spread.add(difference)
     }
 
     private func receiveEvent(
@@ -176,6 +221,12 @@ extension StreamPort {
         } catch {
             return drop(.eventMalformed, outbox)
         }
+        receiveEvent(event, packet, at: now, outbox)
+    }
+
+    private func receiveEvent(
+        _ event: TelephoneEvent, _ packet: RTPPacket, at now: MonotonicTime, _ outbox: MediaOutbox
+    ) {
         // Flash and the signals of lines and modems mean nothing to a phone.
         guard event.code < 16 else { return drop(.eventUnknown, outbox) }
         let keys = events.receive(event, ssrc: packet.ssrc, timestamp: packet.timestamp, at: now)
@@ -210,6 +261,8 @@ extension StreamPort {
             // Should packets come all the same, `streamResumed` takes it back.
             isSilenceTold = true
             outbox.tell(.remoteLeft(id))
+        case .other(type: ExtendedReport.packetType, let range):
+            if let report = ExtendedReport(parsing: bytes, at: range) { reports.note(report, in: bytes, at: now) }
         case .sourceDescription, .other:
             break
         }

@@ -9,8 +9,8 @@ import Essentials
 import RTP
 
 final class StreamPort: BridgePort {
-    /// What a payload type means here: nothing, an event, noise, or the codec of that index.
-    enum Meaning { case nothing, event, noise, speech(Int) }
+    /// What a payload type means here: nothing, an event, noise, blocks of the others, or the codec of that index.
+    enum Meaning { case nothing, event, noise, redundant, speech(Int) }
 
     let configuration: MediaConfiguration
     var stream: StreamConfiguration?
@@ -35,6 +35,28 @@ final class StreamPort: BridgePort {
     /// When a gap was last told as `trouble(.quiet)`.
     private var quietToldAt = MonotonicTime.zero
     var lastWasNoise = false
+    /// Lost packets that came as copies with later ones (RFC 2198).
+    var packetsRestored: UInt64 = 0
+
+    // Of quality.
+    var pattern = LossPattern()
+    var spread = TransitSpread()
+    var recent = RecentSeconds()
+    var watch = QualityWatch()
+    var lastSecondAt = MonotonicTime.zero
+    var sentBefore: UInt64 = 0
+    /// Ticks since anything but silence was in the peer's packets, and whether anything ever was.
+    var quietTicks = 0
+    var hasHeardSound = false
+    /// Grows while somebody speaks although we are muted.
+    var spokenMuted = 0
+    /// Mean power of late, as `Samples.power` has it.
+    var receivedPower = 0.0
+    var sentPower = 0.0
+    /// Where packets came from last that were refused, and when.
+    var refusedFrom: SocketAddress?
+    var refusedSince: MonotonicTime?
+    private let muted: [Int16]
 
     // Interarrival jitter in timestamp units (RFC 3550 A.8).
     var jitter = 0.0
@@ -48,6 +70,7 @@ final class StreamPort: BridgePort {
         sender = StreamSender(port: id, identity: identity, maximumPayload: configuration.maximumPayload)
         receiver = StreamReceiver(configuration.jitterBuffer, seed: identity.ssrc)
         lock = SourceLock(configuration.sourceLock)
+        muted = [Int16](repeating: 0, count: frameSize)
         reports = RTCPSession(identity, interval: configuration.reportInterval, random: random)
         super.init(id: id, frameSize: frameSize)
     }
@@ -80,7 +103,8 @@ final class StreamPort: BridgePort {
         sender.configure(
             new.codec, codec, packetTime: new.packetTime,
             event: new.sendEventPayloadType.map { .init(payloadType: $0 & 127, clockRate: eventClock) },
-            filter: filters.filter(from: bridgeRate, to: codec.sampleRate))
+            filter: filters.filter(from: bridgeRate, to: codec.sampleRate), redundancy: new.redundancy,
+            noiseType: new.sendComfortNoisePayloadType.map { $0 & 127 })
         let encoding = receivable.map(\.0)
         if encoding != receiverEncoding {
             receiverEncoding = encoding
@@ -111,6 +135,7 @@ final class StreamPort: BridgePort {
         for type in new.comfortNoisePayloadTypes { meanings[Int(type & 127)] = .noise }
         for type in new.receiveEventPayloadTypes { meanings[Int(type & 127)] = .event }
         // The chosen codec comes first and keeps its payload type if two claim one.
+        for type in new.receiveRedundancyPayloadTypes { meanings[Int(type & 127)] = .redundant }
         for (index, receivable) in receiver.receivables.enumerated().reversed() {
             meanings[Int(receivable.payloadType)] = .speech(index)
         }
@@ -124,6 +149,7 @@ final class StreamPort: BridgePort {
             isSilent = !receiver.pull(into: &output, at: now.nanoseconds / 1000)
             noteFigures(before, outbox)
             if detector != nil, let key = detector?.process(output) {
+            noteHeard(silent: isSilent)
                 outbox.tell(.digitReceived(id, key.digit, milliseconds: key.milliseconds, inBand: true))
             }
         } else if !isSilent {
@@ -133,9 +159,12 @@ final class StreamPort: BridgePort {
         if let key = events.advance(to: now) { tell(key, outbox) }
         watchSilence(now, outbox)
     }
+        watchQuality(now, outbox)
 
     override func consume(_ frame: [Int16], isSilent: Bool, now: MonotonicTime, _ outbox: MediaOutbox) {
-        sender.consume(frame, to: destination, outbox)
+        let isMuted = stream?.isMuted ?? false
+        noteSpoken(frame, silent: isSilent, isMuted: isMuted)
+        sender.consume(isMuted ? muted : frame, to: destination, outbox)
         if stream != nil, reports.isDue(at: now) { sendReport(isGoodbye: false, now, outbox) }
     }
 
@@ -182,7 +211,8 @@ final class StreamPort: BridgePort {
             to = reportAddress
         }
         guard let to, to.port != 0, !to.ip.isUnspecified else { return }
-        let bytes = reports.makeReport(sender, &source, jitter: jitter, isGoodbye: isGoodbye, at: now)
+        let extended = extendedReport(stream.extendedReports, at: now)
+        let bytes = reports.makeReport(sender, &source, jitter: jitter, isGoodbye: isGoodbye, extended: extended, at: now)
         outbox.send(report: bytes, port: id, kind: stream.multiplexesRTCP ? .rtp : .rtcp, to: to)
     }
 
@@ -198,17 +228,13 @@ final class StreamPort: BridgePort {
         result.framesConcealed = receiver.figures.framesConcealed
         result.packetsRecovered = receiver.figures.packetsRecovered
         result.jitterMilliseconds = jitter * 1000 / Double(receiver.clock)
+        result.packetsRestored = packetsRestored
+        result.redundancy = sender.redundancy.depth
+        result.redundancyOctetsSent = sender.redundancy.octets
         result.roundTripMilliseconds = reports.roundTrip?.milliseconds
         result.remoteFractionLost = reports.remoteFractionLost
         result.bufferMilliseconds = receiver.bufferedMilliseconds
-        let expected = result.packetsReceived + result.packetsLost
-        let missing = result.packetsLost + result.packetsLate
-        let impairment = receiver.receivables.first?.codec.impairment ?? (equipment: 0, robustness: 25.1)
-        let delay = (result.roundTripMilliseconds ?? 0) / 2 + result.bufferMilliseconds + Double(stream?.packetTime ?? 20)
-        result.score = QualityScore.opinion(
-            rating: QualityScore.rating(
-                delay: delay, loss: expected == 0 ? 0 : Double(missing) / Double(expected), equipment: impairment.equipment,
-                robustness: impairment.robustness))
+        describeQuality(&result)
         return result
     }
 }

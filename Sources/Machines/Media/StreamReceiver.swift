@@ -160,6 +160,13 @@ struct StreamReceiver {
         return insertion
     }
 
+    /// How long a payload of the receivable `index` lasts, in timestamp units; 0: it is none of its payloads.
+    func duration(of payload: Span<UInt8>, codec index: Int) -> Int64 {
+        guard receivables.indices.contains(index), let samples = receivables[index].decoder.sampleCount(of: payload) else { return 0 }
+        let codec = receivables[index].codec
+        return Int64(samples) * Int64(codec.clockRate) / Int64(max(codec.sampleRate, 1))
+    }
+
     /// Takes a packet found in the redundancy (RFC 2198) of a later one, which was inserted before: it enters the buffer as
     /// if it had come late. `sequence` is that of the carrier less its place; the duration must be known to be right.
     /// - Returns: false if nothing was missing there, or its time is over.

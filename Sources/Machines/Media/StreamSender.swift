@@ -57,6 +57,12 @@ struct StreamSender {
     private var sampleCount = 0
     private var payload: [UInt8]
     private var marksNext = true
+    private(set) var redundancy = RedundancySender()
+    private var redundant: [UInt8] = []
+    private var noiseType: UInt8?
+    private var suppressor = SilenceSuppressor()
+    /// The last packet was left out because it was silence.
+    private(set) var isResting = false
 
     private var digits: [WaitingDigit] = []
     private var key = Key.none
@@ -73,18 +79,26 @@ struct StreamSender {
         sequenceNumber = identity.firstSequenceNumber
         timestamp = identity.firstTimestamp
         payload = [UInt8](repeating: 0, count: min(max(maximumPayload, 1500), 65000))
+        redundant = [UInt8](repeating: 0, count: RedundancySender.maximumPayload)
     }
 
     /// Sets what is sent from the next packet on; the encoder goes on if the codec is the same.
     mutating func configure(
         _ negotiated: NegotiatedCodec, _ codec: any AudioCodec, packetTime: Int, event: EventFormat?,
-        filter: ResamplerFilter?
+        filter: ResamplerFilter?, redundancy wanted: StreamRedundancy? = nil, noiseType: UInt8? = nil
     ) {
         eventFormat = event
+        // Comfort noise has the clock of the audio that it stands for, and is known at 8 kHz only (RFC 3389 §4).
+        self.noiseType = codec.clockRate == 8000 ? noiseType : nil
+        let before = redundancy.depth
+        _ = redundancy.configure(wanted)
+        defer { if before != redundancy.depth || before > 0 { encoder?.noteRedundancy(redundancy.depth) } }
         let newTime = codec.packetTime(atMost: min(max(packetTime, 10), 200) / 10 * 10)
         guard negotiated != codecInUse || newTime != self.packetTime || encoder == nil else { return }
         if negotiated != codecInUse { encoder = codec.makeEncoder(negotiated) }
         codecInUse = negotiated
+        redundancy.forget()
+        if redundancy.depth > 0 { encoder?.noteRedundancy(redundancy.depth) }
         self.packetTime = newTime
         payloadType = negotiated.payloadType
         sampleRate = codec.sampleRate
@@ -98,7 +112,10 @@ struct StreamSender {
     }
 
     /// The peer reports the share of our packets that was lost.
-    func noteLoss(_ fraction: Double) { encoder?.noteLoss(fraction) }
+    mutating func noteLoss(_ fraction: Double) {
+        encoder?.noteLoss(fraction)
+        if redundancy.noteLoss(fraction) { encoder?.noteRedundancy(redundancy.depth) }
+    }
 
     /// Queues digits; false: there is no room, or one of them is no key.
     mutating func queue(_ text: String, milliseconds: Int, inBand: Bool, limit: Int) -> Bool {
@@ -162,14 +179,41 @@ struct StreamSender {
     private mutating func sendAudio(to destination: SocketAddress, _ outbox: MediaOutbox) {
         sampleCount = 0
         guard let encoder else { return }
+        let step = ticksPerFrame &* UInt32(packetTime / 10)
+        let first = timestamp &- step
+        if let noiseType, restsInstead(noiseType, first, to: destination, outbox) { return }
         let count = Self.encode(encoder, samples, into: &payload)
+        isResting = count == 0
         guard count > 0 else {
             marksNext = true
             return
         }
-        let first = timestamp &- ticksPerFrame &* UInt32(packetTime / 10)
-        send(payloadType, marker: marksNext, timestamp: first, count: count, to: destination, outbox)
+        let wrapped = redundancy.wrap(
+            payload, count: count, payloadType: payloadType, timestamp: first, step: step, into: &redundant)
+        if wrapped > 0, let type = redundancy.setting?.payloadType {
+            send(type, redundant, marker: marksNext, timestamp: first, count: wrapped, to: destination, outbox)
+        } else {
+            send(payloadType, payload, marker: marksNext, timestamp: first, count: count, to: destination, outbox)
+        }
+        redundancy.remember(payload, count: count, payloadType: payloadType, timestamp: first)
         marksNext = false
+    }
+
+    /// Sends comfort noise, or nothing, in place of silence; false: this is speech.
+    private mutating func restsInstead(
+        _ type: UInt8, _ timestamp: UInt32, to destination: SocketAddress, _ outbox: MediaOutbox
+    ) -> Bool {
+        switch suppressor.judge(samples, milliseconds: packetTime) {
+        case .speech: return false
+        case .nothing: break
+        case .noise(let level):
+            payload[0] = level
+            redundancy.forget()
+            send(type, payload, marker: false, timestamp: timestamp, count: 1, to: destination, outbox)
+        }
+        marksNext = true
+        isResting = true
+        return true
     }
 
     private static func encode(_ encoder: any AudioEncoder, _ samples: [Int16], into payload: inout [UInt8]) -> Int {
@@ -178,7 +222,8 @@ struct StreamSender {
     }
 
     private mutating func send(
-        _ type: UInt8, marker: Bool, timestamp: UInt32, count: Int, to destination: SocketAddress, _ outbox: MediaOutbox
+        _ type: UInt8, _ payload: [UInt8], marker: Bool, timestamp: UInt32, count: Int, to destination: SocketAddress,
+        _ outbox: MediaOutbox
     ) {
         let header = RTPPacket(
             payloadType: type, marker: marker, sequenceNumber: sequenceNumber, timestamp: timestamp, ssrc: ssrc,
@@ -252,8 +297,10 @@ struct StreamSender {
         payload[1] = (isEnd ? 0x80 : 0) | event.volume
         payload[2] = UInt8(truncatingIfNeeded: duration >> 8)
         payload[3] = UInt8(truncatingIfNeeded: duration)
+        redundancy.forget()
         send(
-            format.payloadType, marker: isFirstReport, timestamp: start, count: TelephoneEvent.size, to: destination, outbox)
+            format.payloadType, payload, marker: isFirstReport, timestamp: start, count: TelephoneEvent.size, to: destination,
+            outbox)
         isFirstReport = false
         untilReport = reportInterval
     }

@@ -24,10 +24,28 @@ public struct StreamStatistics: Sendable, Hashable {
     public var framesPlayed: UInt64 = 0
     /// Lost packets whose audio came with the next one (Opus in-band FEC).
     public var packetsRecovered: UInt64 = 0
+    /// Lost packets whose audio came as a copy with a later one (RFC 2198).
+    public var packetsRestored: UInt64 = 0
+    /// Copies of earlier packets that each of ours carries now (RFC 2198).
+    public var redundancy: Int = 0
+    /// Octets sent beyond the audio itself: copies and their headers. They are among `octetsSent`.
+    public var redundancyOctetsSent: UInt64 = 0
     /// What the peer reports about our packets: fraction lost, 0...1; nil until known.
     public var remoteFractionLost: Double?
-    /// Estimated mean opinion score, 1.0...4.5, by the E-model from loss, delay and codec.
+    /// Estimated mean opinion score, 1.0...4.5, by the E-model from loss, delay and codec: of the whole stream.
     public var score: Double = 0
+    /// The same of the last five seconds.
+    public var liveScore: Double = 0
+    /// The score that the peer reports of what it hears (RFC 3611), 1.0...5.0; nil until known.
+    public var remoteScore: Double?
+    /// One way, from mouth to ear, as far as it can be known: half of the round trip, the buffer, a packet. Milliseconds.
+    public var mouthToEarMilliseconds: Double = 0
+    /// How loud the peer and we are now, in dB below full scale: −96 (silence) to 0.
+    public var receivedLevel: Double = -96
+    public var sentLevel: Double = -96
+    /// Bursts of loss (RFC 3611 §4.7.2): their mean length, and the share that is missing in them, 0...1.
+    public var burstMilliseconds: Int = 0
+    public var burstDensity: Double = 0
 
     public init() {}
 }

@@ -95,6 +95,8 @@ final class Call {
     /// Whether a packet of the peer ever came, and whether the application knows that none did.
     var hasHeard = false
     var isToldOfNothing = false
+    /// What the application knows to be wrong with the media.
+    var warnings: [MediaWarning] = []
     /// The call whose place this one takes (RFC 3891).
     var replaces: CallID?
     /// Since when no packet has come, as the media engine tells; nil: packets come.

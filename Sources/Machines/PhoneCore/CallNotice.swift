@@ -28,4 +28,6 @@ public enum CallNotice: Sendable {
     /// The call could not be completed over IP and goes on, as the same call, through the account's gateway to the telephone
     /// network; `cause` says what was in the way.
     case continued(to: URI, cause: Cause)
+    /// What a warning with this code told of is over.
+    case mended(code: String)
 }

@@ -4,6 +4,7 @@
 
 import Essentials
 import EventPackages
+import Media
 import SDP
 import SIP
 import SIPAgent
@@ -109,6 +110,55 @@ enum PhoneCauses {
             sentence = "The call was answered, but no sound has arrived from the other side."
         }
         return Cause("media.nothing-received", sentence, evidence: evidence)
+    }
+
+    /// The code of what the media engine warns of.
+    static func code(of warning: MediaWarning) -> String {
+        switch warning {
+        case .loss: "media.loss"
+        case .lossSent: "media.loss-sent"
+        case .delay: "media.delay"
+        case .nothingSent: "media.nothing-sent"
+        case .nothingReceived: "media.interrupted"
+        case .wrongAddress: "media.wrong-address"
+        case .muted: "media.muted"
+        case .silenceReceived: "media.silence-received"
+        }
+    }
+
+    /// A warning while the call lasts. `value`: percent, milliseconds or seconds, as the warning has it.
+    static func quality(_ warning: MediaWarning, value: Double, source: SocketAddress?, remote: SocketAddress?) -> Cause {
+        let code = code(of: warning)
+        let number = value.isFinite ? Int(min(max(value, 0), 1e6).rounded()) : 0
+        var evidence: [Cause.Evidence] = []
+        if let remote { evidence.append(.init("remote.media", "\(remote)")) }
+        switch warning {
+        case .loss:
+            return Cause(
+                code, "Of what the other side sends, \(number) % is lost on the way.", evidence: [.init("loss.percent", "\(number)")])
+        case .lossSent:
+            return Cause(
+                code, "Of what is said here, \(number) % is lost on the way to the other side.",
+                evidence: [.init("loss.percent", "\(number)")])
+        case .delay:
+            return Cause(
+                code, "What is said is heard \(number) ms later: the network is slow, or holds packets up.",
+                evidence: [.init("delay.ms", "\(number)")])
+        case .nothingSent:
+            return Cause(
+                code, "The other side hears nothing: nothing is sent, because it named no address to send to.", evidence: evidence)
+        case .nothingReceived:
+            return Cause(code, "Nothing has come from the other side for \(number) s.", evidence: [.init("silence.seconds", "\(number)")])
+        case .wrongAddress:
+            if let source { evidence.append(.init("packets.from", "\(source)")) }
+            return Cause(
+                code, "Sound arrives from an address that the other side did not name, and is not played.", evidence: evidence)
+        case .muted: return Cause(code, "The other side hears nothing: the call is muted here, and somebody speaks.")
+        case .silenceReceived:
+            return Cause(
+                code, "The other side sends nothing but silence: it is muted, or its microphone gives no sound.",
+                evidence: [.init("silence.seconds", "\(number)")])
+        }
     }
 
     static let networkLost = Cause("call.network-lost", "The call was ended because this machine's network did not come back in time.")

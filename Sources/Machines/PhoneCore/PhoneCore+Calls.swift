@@ -130,7 +130,7 @@ extension PhoneCore {
         let port = makePort()
         let call = Call(
             id: makeCallID(), account: account, direction: direction, port: port, phase: phase,
-            negotiation: OfferAnswer(capabilities: configuration.audio, sessionID: random.next() >> 2),
+            negotiation: OfferAnswer(capabilities: audio(of: account), sessionID: random.next() >> 2),
             isAnnounced: direction == .outgoing)
         callOfPort[port] = call.id
         order(

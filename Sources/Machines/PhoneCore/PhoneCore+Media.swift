@@ -35,6 +35,8 @@ extension PhoneCore {
             } else {
                 portClosed(port, statistics)
             }
+        case .warning(let port, let warning, let value, let source): warn(port, warning, value, source)
+        case .warningOver(let port, let warning): mended(port, warning)
         case .trouble: agent.noticeTrouble(now: now)
         case .remoteLeft(let port): streamSilent(port, .zero, now: now)
         case .playbackStarted, .playbackFinished, .fileFailed, .deviceChanged: emit(.port(event))
@@ -163,6 +165,27 @@ extension PhoneCore {
         reviewSilence(id, now: now)
     }
 
+    /// What the media engine sees wrong, told once until it is over. Before the answer nobody need send anything.
+    private func warn(_ port: PortID, _ warning: MediaWarning, _ value: Double, _ source: SocketAddress?) {
+        guard let id = callOfPort[port], let call = calls[id], call.answeredAt != nil, !call.isHeld, !call.isHeldRemotely,
+            !call.warnings.contains(warning)
+        else { return }
+        if warning == .nothingReceived, !call.hasHeard {
+            // Told with the addresses that may have misled.
+            call.warnings.append(warning)
+            return warnOfNothingHeard(call)
+        }
+        call.warnings.append(warning)
+        emit(.warning(id, PhoneCauses.quality(warning, value: value, source: source, remote: call.audio?.remote)))
+    }
+
+    private func mended(_ port: PortID, _ warning: MediaWarning) {
+        guard let id = callOfPort[port], let call = calls[id], let index = call.warnings.firstIndex(of: warning) else { return }
+        call.warnings.remove(at: index)
+        let code = warning == .nothingReceived && call.isToldOfNothing ? "media.nothing-received" : PhoneCauses.code(of: warning)
+        emit(.notice(id, .mended(code: code)))
+    }
+
     /// An answered call in which we send, and nothing has ever come: told once, with the addresses that may have misled.
     private func warnOfNothingHeard(_ call: Call) {
         guard call.expectsSince != nil, !call.hasHeard, !call.isToldOfNothing, let local = call.local else { return }
@@ -207,7 +230,8 @@ extension PhoneCore {
         order(.configureStream(call.port, configuration))
         let media = CallMedia(
             port: call.port, codec: NegotiatedCodec(audio.codec), local: local, remote: audio.remote, sends: sends,
-            receives: receives, isSecured: false, hasTelephoneEvent: audio.sendEventPayloadType != nil)
+            receives: receives, isSecured: false, hasTelephoneEvent: audio.sendEventPayloadType != nil,
+            hasRedundancy: audio.sendRedundancyPayloadType != nil)
         guard media != call.media else { return }
         call.media = media
         emit(.media(call.id, media))
@@ -224,6 +248,14 @@ extension StreamConfiguration {
             comfortNoisePayloadTypes: audio.comfortNoisePayloadTypes, sends: audio.direction.sends,
             receives: audio.direction.receives, packetTime: audio.packetTime, multiplexesRTCP: audio.multiplexesRTCP,
             isMuted: isMuted)
+        sendComfortNoisePayloadType = audio.sendComfortNoisePayloadType
+        redundancy = audio.sendRedundancyPayloadType.map { StreamRedundancy(payloadType: $0, packets: audio.redundantPackets) }
+        receiveRedundancyPayloadTypes = audio.receiveRedundancyPayloadTypes
+        if let reports = audio.extendedReports {
+            if reports.voiceMetrics { extendedReports.insert(.voiceMetrics) }
+            if reports.summary { extendedReports.insert(.summary) }
+            if reports.receiverRoundTrip { extendedReports.insert(.receiverRoundTrip) }
+        }
     }
 }
 
@@ -232,6 +264,6 @@ extension NegotiatedCodec {
     init(_ format: AudioFormat) {
         self.init(
             name: format.name.uppercased(), payloadType: format.payloadType, clockRate: format.clockRate,
-            channels: format.channels, parameters: format.parameters)
+            channels: format.channels, parameters: format.parameters, encoding: format.encoding)
     }
 }

@@ -34,7 +34,7 @@ extension PhoneCore {
             do throws(SDPError) {
                 let description = try SessionDescription(parsing: body)
                 read = description
-                let probe = OfferAnswer(capabilities: configuration.audio, sessionID: 0)
+                let probe = OfferAnswer(capabilities: audio(of: invite.account), sessionID: 0)
                 offer = try probe.examine(description)
             } catch {
                 refuse(session, error, offer: read, now: now)

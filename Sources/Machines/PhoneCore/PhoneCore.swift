@@ -36,6 +36,11 @@ public final class PhoneCore {
     /// Calls that answer themselves after a while.
     var autoAnswers = CallDeadlines()
     var accounts: [AccountID: AccountConfiguration] = [:]
+    /// The codecs of accounts that have their own.
+    private var audioOfAccount: [AccountID: AudioCapabilities] = [:]
+
+    /// What calls of this account offer and answer.
+    func audio(of account: AccountID?) -> AudioCapabilities { account.flatMap { audioOfAccount[$0] } ?? configuration.audio }
     var transfers = Transfers()
     var conferences = Conferences()
     var correspondence = Correspondence()
@@ -99,13 +104,17 @@ public final class PhoneCore {
     // MARK: Accounts
 
     /// Adds an account. If it registers, the first REGISTER leaves at once.
-    public func addAccount(_ account: AccountConfiguration, now: MonotonicTime) throws(PhoneError) -> AccountID {
+    /// - Parameter audio: the codecs of the account's calls, their order and parameters; nil: the phone's.
+    public func addAccount(
+        _ account: AccountConfiguration, audio: AudioCapabilities? = nil, now: MonotonicTime
+    ) throws(PhoneError) -> AccountID {
         if isStopping { throw PhoneError(.stopping, "The phone is being shut down.") }
         for header in account.calls.headers where UserAgent.isReserved(header.name) {
             throw PhoneError(.badHeader, "“\(header.name)” is set by the phone itself.")
         }
         let id = agent.addAccount(account, now: now)
         accounts[id] = account
+        audioOfAccount[id] = audio
         drainAgent(now: now)
         return id
     }
@@ -129,6 +138,7 @@ public final class PhoneCore {
     public func removeAccount(_ account: AccountID, now: MonotonicTime) throws(PhoneError) {
         try require(account)
         accounts[account] = nil
+        audioOfAccount[account] = nil
         agent.removeAccount(account, now: now)
         drainAgent(now: now)
     }

@@ -73,6 +73,8 @@ public struct CallMedia: Sendable, Hashable {
     public var isSecured: Bool
     /// Whether RFC 4733 digits can be sent.
     public var hasTelephoneEvent: Bool
+    /// Whether the peer takes audio that is sent again (RFC 2198).
+    public var hasRedundancy: Bool
 }
 
 /// How a call ended.

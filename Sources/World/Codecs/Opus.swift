@@ -29,7 +29,7 @@ public struct Opus: AudioCodec {
     public var impairment: (equipment: Double, robustness: Double) { (0, 25.1) }
 
     public func makeEncoder(_ negotiated: NegotiatedCodec) -> any AudioEncoder {
-        OpusPacketEncoder(sampleRate, settings, OpusParameters(negotiated.parameters))
+        OpusPacketEncoder(sampleRate, settings.changed(by: negotiated.encoding), OpusParameters(negotiated.parameters))
     }
 
     public func makeDecoder(_ negotiated: NegotiatedCodec) -> any AudioDecoder { OpusPacketDecoder(sampleRate) }

@@ -9,8 +9,13 @@ import Media
     private let state: OpaquePointer?
     private let settings: OpusSettings
     private let corrects: Bool
-    /// Percent that the encoder is set to.
+    private let isDiscontinuous: Bool
+    /// Percent that is expected: our setting, or what the peer reports.
     private var loss = 0
+    /// Percent that the encoder is set to.
+    private var setLoss = 0
+    /// Copies that go with each packet (RFC 2198).
+    private var copies = 0
 
     /// Octets of a packet: one Opus frame is no longer (RFC 6716 §3.4), and a packet has to fit into a datagram.
     private static let longestPacket = 1275
@@ -18,15 +23,17 @@ import Media
     init(_ sampleRate: Int, _ settings: OpusSettings, _ peer: OpusParameters) {
         self.settings = settings
         corrects = settings.usesForwardErrorCorrection && peer.takesForwardErrorCorrection
+        isDiscontinuous = settings.isDiscontinuous || peer.prefersDiscontinuous
         var error: Int32 = 0
         unsafe state = opus_encoder_create(Int32(sampleRate), 1, OPUS_APPLICATION_VOIP, &error)
         set(OPUS_SET_BITRATE_REQUEST, min(settings.bitRate, peer.maximumBitRate ?? .max))
         set(OPUS_SET_COMPLEXITY_REQUEST, settings.complexity)
         set(OPUS_SET_SIGNAL_REQUEST, Int(OPUS_SIGNAL_VOICE))
-        set(OPUS_SET_DTX_REQUEST, settings.isDiscontinuous ? 1 : 0)
+        set(OPUS_SET_DTX_REQUEST, isDiscontinuous ? 1 : 0)
         set(OPUS_SET_VBR_REQUEST, peer.isConstantBitRate ? 0 : 1)
         set(OPUS_SET_INBAND_FEC_REQUEST, corrects ? 1 : 0)
-        if let rate = peer.maximumPlaybackRate { set(OPUS_SET_MAX_BANDWIDTH_REQUEST, Int(Self.bandwidth(forRate: rate))) }
+        let rate = min(settings.maximumRate, peer.maximumPlaybackRate ?? .max)
+        if rate < 48_000 { set(OPUS_SET_MAX_BANDWIDTH_REQUEST, Int(Self.bandwidth(forRate: rate))) }
         expect(settings.expectedLoss)
     }
 
@@ -43,7 +50,7 @@ import Media
             }
         }
         // With DTX a packet of one or two octets need not be sent.
-        guard made > 0, !(settings.isDiscontinuous && made <= 2) else { return 0 }
+        guard made > 0, !(isDiscontinuous && made <= 2) else { return 0 }
         return Int(made)
     }
 
@@ -56,10 +63,23 @@ import Media
         expect(min(30, max(settings.expectedLoss, percent, loss - max(1, loss / 4))))
     }
 
+    /// With copies a packet is missing only if all packets with it are lost: the bits of the encoder's own correction are
+    /// better spent on the voice.
+    func noteRedundancy(_ packets: Int) {
+        guard packets != copies else { return }
+        copies = packets
+        if corrects { set(OPUS_SET_INBAND_FEC_REQUEST, packets == 0 ? 1 : 0) }
+        expect(loss)
+    }
+
     private func expect(_ percent: Int) {
-        guard percent != loss, corrects else { return }
         loss = percent
-        set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, percent)
+        var missing = Double(percent) / 100
+        for _ in 0..<min(copies, 8) { missing *= Double(percent) / 100 }
+        let rest = Int((missing * 100).rounded())
+        guard rest != setLoss, corrects else { return }
+        setLoss = rest
+        set(OPUS_SET_PACKET_LOSS_PERC_REQUEST, rest)
     }
 
     private func set(_ request: Int32, _ value: Int) {

@@ -141,6 +141,7 @@ final class PhoneNode: BenchNode {
             case .identity(let identity): "identity \(identity.asserted ?? identity.claimed)"
             case .autoAnswer(let request, let isAllowed): "autoanswer \(request.field) \(isAllowed)"
             case .continued(let target, _): "continued \(target)"
+            case .mended(let code): "mended \(code)"
             }
         }
     }

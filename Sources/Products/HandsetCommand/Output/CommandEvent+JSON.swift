@@ -115,6 +115,17 @@ extension CommandEvent {
 
 extension CommandEvent.CallReference {
     /// An event that belongs to no call.
+            JSONValue.Member("recovered", .integer(Int64(clamping: it.packetsRecovered))),
+            JSONValue.Member("restored", .integer(Int64(clamping: it.packetsRestored))),
+            JSONValue.Member("redundancy", .integer(Int64(it.redundancy))),
+            JSONValue.Member("octets", .integer(Int64(clamping: it.octetsSent))),
+            JSONValue.Member("redundant", .integer(Int64(clamping: it.redundancyOctetsSent))),
+            JSONValue.Member("mouth_to_ear", .hundredths(it.mouthToEarMilliseconds)),
+            JSONValue.Member("level", .hundredths(it.receivedLevel)),
+            JSONValue.Member("level_sent", .hundredths(it.sentLevel)),
+            JSONValue.Member("loss_sent", it.remoteFractionLost.map { .hundredths($0) } ?? .null),
+            JSONValue.Member("score_now", .hundredths(it.liveScore)),
+            JSONValue.Member("score_sent", it.remoteScore.map { .hundredths($0) } ?? .null),
     fileprivate static let none = Self("")
 
     fileprivate func object(_ members: (String, JSONValue?)...) -> JSONValue {

@@ -14,6 +14,8 @@ extension CommandEvent {
         case identity(CallerIdentity)
         /// Which field asks, after how many seconds, and whether it is allowed.
         case autoAnswer(field: String, delay: Int, isAllowed: Bool)
+        /// What a warning told of is over.
+        case mended(code: String)
 
         package init(_ notice: CallNotice) {
             switch notice {
@@ -21,6 +23,7 @@ extension CommandEvent {
             case .waiting: self = .waiting
             case .continued(let target, let cause): self = .continued(target: "\(target)", cause: cause)
             case .identity(let identity): self = .identity(identity)
+            case .mended(let code): self = .mended(code: code)
             case .autoAnswer(let request, let isAllowed):
                 self = .autoAnswer(field: request.field, delay: Int(request.delay.seconds), isAllowed: isAllowed)
             }
@@ -33,6 +36,7 @@ extension CommandEvent {
             case .continued: "continued"
             case .identity: "identity"
             case .autoAnswer: "autoanswer"
+            case .mended: "mended"
             }
         }
 
@@ -43,6 +47,7 @@ extension CommandEvent {
             case .continued(let target, let cause):
                 [.init("target", .string(target)), .init("cause", .string(cause.code)), .init("text", .string(cause.sentence))]
             case .identity(let identity): Self.members(identity)
+            case .mended(let code): [.init("code", .string(code))]
             case .autoAnswer(let field, let delay, let isAllowed):
                 [.init("field", .string(field)), .init("delay", .integer(Int64(delay))), .init("allowed", .bool(isAllowed))]
             }
@@ -77,6 +82,7 @@ extension CommandEvent {
 
         var text: String {
             switch self {
+            case .mended(let code): "is well again (\(code))"
             case .ringback("local"): "rings at the other side"
             case .ringback("early"): "plays the sound of the other side before the answer"
             case .ringback: "no longer rings at the other side"

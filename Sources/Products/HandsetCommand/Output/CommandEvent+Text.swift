@@ -28,6 +28,8 @@ extension CommandEvent {
             members.isEmpty ? "the conference is over" : "conference of calls " + members.joined(separator: ", ")
         case .statistics(let reference, let it):
             "\(reference) sent \(it.packetsSent), received \(it.packetsReceived), lost \(it.packetsLost), "
+                + (it.packetsRestored + it.packetsRecovered == 0 ? "" : "made good \(it.packetsRestored + it.packetsRecovered), ")
+                + (it.redundancy == 0 ? "" : "each packet with \(it.redundancy) before it, ")
                 + "jitter \(JSONValue.hundredths(it.jitterMilliseconds)) ms, score \(JSONValue.hundredths(it.score))"
         case .network(let state, let addresses, let phone):
             prefix(phone) + "network " + state + (addresses.isEmpty ? "" : ": " + addresses.map(\.description).joined(separator: ", "))

@@ -27,6 +27,106 @@ struct Generator: RandomNumberGenerator {
         for codec: any AudioCodec in [G711(.mu), G711(.a), G722(), Opus(sampleRate: 16_000), Opus(sampleRate: 48_000)] {
             measure(codec)
         }
+        compareOpus(calls: 20)
+    }
+
+    /// What calls of Opus cost in the engine, against libopus alone with the same sound: 16 kHz, both ways.
+    static func compareOpus(calls: Int) {
+        let codec = Opus(sampleRate: 16_000)
+        let negotiated = NegotiatedCodec(
+            name: codec.name, payloadType: 96, clockRate: codec.clockRate, channels: 2, parameters: "useinbandfec=1")
+        let voice = buzz(rate: 16_000, seconds: 10)
+        var payloads = [[UInt8]](repeating: [UInt8](repeating: 0, count: 1500), count: voice.count / 320)
+        let encoder = codec.makeEncoder(negotiated)
+        for index in payloads.indices {
+            var span = payloads[index].mutableSpan
+            let all = voice.span
+            let count = encoder.encode(all.extracting(index * 320..<(index + 1) * 320), into: &span)
+            payloads[index].removeLast(1500 - count)
+        }
+        let alone = best { codecAlone(codec, negotiated, voice, payloads, calls) }
+        let engine = best { engineWithOpus(codec, negotiated, voice, payloads, calls) }
+        let ticks = Double(payloads.count * calls)
+        func percent(_ duration: Duration) -> Double { Double(Interval(duration).nanoseconds) / ticks / 20_000_000 * 100 }
+        print("libopus alone: \(rounded(percent(alone), 1000)) % of a core per call, in the engine: \(rounded(percent(engine), 1000)) %")
+        print("ratio of Opus calls to libopus: \(rounded(percent(engine) / percent(alone), 1000))")
+    }
+
+    static func rounded(_ value: Double, _ parts: Double) -> Double { (value * parts).rounded() / parts }
+
+    static func best(_ body: () -> Duration) -> Duration { (0..<5).map { _ in body() }.min() ?? .zero }
+
+    /// Something like a voice: a buzz of a gliding pitch under a slow envelope.
+    static func buzz(rate: Int, seconds: Int) -> [Int16] {
+        var generator = Generator()
+        var (phase, smoothed) = (0, 0)
+        return (0..<rate * seconds).map { index in
+            phase += 100 + index / rate % 7 * 15
+            if phase >= rate { phase -= rate }
+            let noise = Int(truncatingIfNeeded: generator.next() >> 53) - 1024
+            smoothed += (phase * 16_000 / rate - 8000 + noise - smoothed) / 3
+            return Int16(clamping: smoothed * (index % (rate / 3)) * 3 / rate)
+        }
+    }
+
+    static func codecAlone(
+        _ codec: Opus, _ negotiated: NegotiatedCodec, _ voice: [Int16], _ payloads: [[UInt8]], _ calls: Int
+    ) -> Duration {
+        let encoders = (0..<calls).map { _ in codec.makeEncoder(negotiated) }
+        let decoders = (0..<calls).map { _ in codec.makeDecoder(negotiated) }
+        var payload = [UInt8](repeating: 0, count: 1500)
+        var samples = [Int16](repeating: 0, count: 320)
+        let clock = ContinuousClock()
+        let start = clock.now
+        for index in payloads.indices {
+            for call in 0..<calls {
+                var room = payload.mutableSpan
+                let all = voice.span
+                _ = encoders[call].encode(all.extracting(index * 320..<(index + 1) * 320), into: &room)
+                var target = samples.mutableSpan
+                _ = decoders[call].decode(payloads[index].span, into: &target)
+            }
+        }
+        return clock.now - start
+    }
+
+    static func engineWithOpus(
+        _ codec: Opus, _ negotiated: NegotiatedCodec, _ voice: [Int16], _ payloads: [[UInt8]], _ calls: Int
+    ) -> Duration {
+        var registry = AudioCodecRegistry.standard
+        registry.register(codec)
+        let engine = MediaEngine(configuration: MediaConfiguration(bridgeRate: 16_000, codecs: registry), random: RandomSource(Generator()))
+        let peer = SocketAddress(.v4(0x7f00_0001), 4000)
+        for call in 0..<calls {
+            let (stream, player) = (PortID(rawValue: UInt32(call * 2)), PortID(rawValue: UInt32(call * 2 + 1)))
+            engine.handle(
+                .openStream(stream, StreamIdentity(ssrc: UInt32(call), firstSequenceNumber: 0, firstTimestamp: 0, cname: "b")), now: .zero)
+            engine.handle(
+                .configureStream(stream, StreamConfiguration(remote: peer, remoteRTCP: nil, codec: negotiated, receivable: [negotiated])),
+                now: .zero)
+            engine.openPlayer(player, samples: voice, rate: 16_000, loops: true)
+            engine.handle(.connect(from: player, to: stream), now: .zero)
+            engine.handle(.startPlayer(player), now: .zero)
+        }
+        var packets = payloads.enumerated().map { index, payload in
+            RTPPacket(payloadType: 96, sequenceNumber: UInt16(index), timestamp: UInt32(index * 960), ssrc: 1).serialized(payload: payload)
+        }
+        let clock = ContinuousClock()
+        let start = clock.now
+        for tick in 0..<packets.count * 2 {
+            let now = MonotonicTime(nanoseconds: Int64(tick) * 10_000_000)
+            if tick % 2 == 0 {
+                for call in 0..<calls {
+                    engine.receive(packets[tick / 2], on: PortID(rawValue: UInt32(call * 2)), kind: .rtp, from: peer, at: now)
+                }
+            }
+            engine.tick(now: now)
+            while engine.nextPacket() != nil {}
+            while engine.nextEvent() != nil {}
+        }
+        let taken = clock.now - start
+        packets.removeAll()
+        return taken
     }
 
     /// Coding and decoding of packets of 20 ms with something like a voice: a buzz of a gliding pitch under a slow envelope.

@@ -165,11 +165,16 @@ def calls():
 
 # MARK: Media
 
+# With a wide codec among them the bridge has 16 kHz, and each call of G.711 is resampled twice.
+WIDE = HANDSET[:-1] + ["g722,pcmu,pcma"]
+
+
 def media():
     title("Speech: G.711 calls of 20 ms packets, echoed (handset answer --echo), for 10 s")
-    print(f"    {'calls':>6} {'% of a core':>12} {'% a call':>9} {'returned':>9} {'PSS kB a call':>14}")
-    for count in (50, 200):
-        with Server(HANDSET + ["--echo"]) as server:
+    print(f"    {'calls':>6} {'bridge':>7} {'% of a core':>12} {'% a call':>9} {'aim':>6} {'returned':>9} {'PSS kB a call':>14}")
+    for count, bridge, command, aim in ((50, "8 kHz", HANDSET, 0.095), (50, "16 kHz", WIDE, 0.25), (200, "8 kHz", HANDSET, 0.095),
+                                        (1000, "8 kHz", HANDSET, None)):
+        with Server(command + ["--echo"]) as server:
             _, idle = server.memory()
             calls = Calls(server.port, count)
             calls.talk(2)
@@ -182,8 +187,17 @@ def media():
             _, busy = server.memory()
             share = (calls.returned - returned) / (calls.sent - sent)
             percent = (after - before) / seconds * 100
-            print(f"    {count:>6} {percent:>12.2f} {percent / count:>9.3f} {share:>9.1%} {(busy - idle) / count:>14.1f}", flush=True)
+            kept = (busy - idle) / count
+            print(f"    {count:>6} {bridge:>7} {percent:>12.2f} {percent / count:>9.3f} {aim or '':>6} {share:>9.1%} {kept:>14.1f}", flush=True)
+            if count == 200:
+                check("media.kB per call", kept)
             calls.hang_up()
+    title("Coding alone, and calls of Opus through the whole engine (MediaBench)")
+    done = subprocess.run(pinned(SERVER_CORE, [os.path.join(BUILT, "MediaBench"), "50", "8000"]), check=True, capture_output=True, text=True)
+    for line in done.stdout.splitlines():
+        print(f"    {line}", flush=True)
+        if line.startswith("ratio of Opus calls"):
+            check("media.ratio of Opus calls to libopus", float(line.split(":")[1].split()[0]))
 
 
 # MARK: Memory

@@ -14,6 +14,8 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "stun": fuzzSTUN,
     "websocket": fuzzWebSocket,
     "media": fuzzMedia,
+    "redundancy": fuzzRedundancy,
+    "opus": fuzzOpus,
     "agent": fuzzAgent,
     "capture": fuzzCapture,
 ]

@@ -48,6 +48,7 @@ import Testing
                 target: "sip:+15551234@gateway.example.net",
                 cause: Cause("call.unavailable", "The called person is not available at the moment."))),
         .notice(reference, .autoAnswer(field: "Answer-Mode", delay: 0, isAllowed: true)), .notice(reference, .identity(identity)),
+        .notice(reference, .mended(code: "media.loss")),
         .transfer(
             reference,
             .init(

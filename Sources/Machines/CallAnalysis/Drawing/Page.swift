@@ -8,7 +8,9 @@ import SIP
 /// Makes the page of a `CallAnalysis`.
 public struct Page: Sendable {
     private let analysis: CallAnalysis
-    private let name: String
+    private let title: String
+    /// HTML that stands before everything else in place of the summary.
+    private let lead: String?
     private let masked: @Sendable (String) -> String
     private var html = ""
 
@@ -16,8 +18,14 @@ public struct Page: Sendable {
     ///   - name: of the file that was explained, for the title.
     ///   - masked: takes the secrets out of a message before it is shown.
     public init(_ analysis: CallAnalysis, name: String, masked: @escaping @Sendable (String) -> String) {
+        self.init(analysis, title: "What happened in \(name)", lead: nil, masked: masked)
+    }
+
+    /// - Parameter lead: HTML, in place of the summary.
+    init(_ analysis: CallAnalysis, title: String, lead: String?, masked: @escaping @Sendable (String) -> String) {
         self.analysis = analysis
-        self.name = name
+        self.title = title
+        self.lead = lead
         self.masked = masked
     }
 
@@ -29,13 +37,15 @@ public struct Page: Sendable {
     }
 
     private mutating func write() {
-        let title = Self.escaped("What happened in \(name)")
+        let title = Self.escaped(title)
+        let summary = lead ?? "<p class=\"summary\">\(Self.escaped(analysis.summary))</p>"
         html += """
             <!doctype html>
             <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
             <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
             <title>\(title)</title><style>\(Self.style)</style></head><body><main>
-            <header><h1>\(title)</h1><p class="summary">\(Self.escaped(analysis.summary))</p></header>
+            <header><h1>\(title)</h1></header>
+            \(summary)
 
             """
         if analysis.conversations.count > 1 { writeContents() }
@@ -158,6 +168,15 @@ public struct Page: Sendable {
         svg .request{stroke:var(--blue);fill:var(--blue)}svg .provisional{stroke:var(--quiet);fill:var(--quiet)}svg .success{stroke:var(--good);fill:var(--good)}
         svg .failure{stroke:var(--bad);fill:var(--bad)}svg .media{stroke:var(--media);fill:var(--media)}svg a:hover text{text-decoration:underline}svg .mark{fill:var(--bad);font-weight:700}
         details{border-top:1px solid var(--line);padding:.3rem 0}summary{cursor:pointer}time{font:12px ui-monospace,monospace;color:var(--quiet)}
+        .tiles{display:flex;flex-wrap:wrap;gap:.8rem;margin:1rem 0}.tile{flex:1 1 8rem;background:var(--card);border:1px solid var(--line);border-top:4px solid var(--line);border-radius:10px;padding:.6rem .9rem}
+        .tile span{display:block;color:var(--quiet);font-size:.8rem;min-height:1.2em}.tile b{display:block;font-size:1.5rem;line-height:1.25;overflow-wrap:anywhere}
+        .tile.good{border-top-color:var(--good)}.tile.warn{border-top-color:var(--warn)}.tile.bad{border-top-color:var(--bad)}
+        svg.curves{width:100%;min-width:44rem;height:auto;font:11px system-ui,sans-serif}svg.curves .title{font-weight:600;font-size:12px}svg.curves .grid{stroke:var(--line);stroke-width:.7;fill:none}
+        svg .line{fill:none;stroke-width:1.8;stroke-linejoin:round}svg .area{stroke:none;fill-opacity:.75}svg .key{fill:none;stroke-width:3}
+        svg .line.good,svg .key.good{stroke:var(--good)}svg .line.bad,svg .key.bad{stroke:var(--bad)}svg .line.warn,svg .key.warn{stroke:var(--warn)}svg .line.blue,svg .key.blue{stroke:var(--blue)}svg .line.media,svg .key.media{stroke:var(--media);fill:none}
+        svg .area.good{fill:var(--good)}svg .area.bad{fill:var(--bad)}svg .area.media{fill:var(--media)}
+        svg.curves g.mark path{stroke-dasharray:2 3;stroke-width:1;fill:none}svg.curves g.note *{stroke:var(--quiet)}svg.curves g.warning *{stroke:var(--warn)}svg.curves g.failure *{stroke:var(--bad)}svg.curves g.mark circle{fill:var(--card);stroke-width:2}
+        .story li{margin:.25rem 0}.marks{list-style:none;padding:0;margin:.8rem 0 0;font-size:.9rem}.marks li{border-left:3px solid var(--line);padding:.1rem .7rem;margin:.25rem 0}.marks .warning{border-color:var(--warn)}.marks .failure{border-color:var(--bad)}
         pre{white-space:pre-wrap;overflow-wrap:anywhere;font:12px/1.45 ui-monospace,monospace;margin:.5rem 0}details:target{outline:2px solid var(--blue)}
         """
 }

@@ -88,14 +88,25 @@ package enum OptionTable {
         OptionSpec("--ptime", "MS", .choice(["10", "20", "30", "40", "60"]), "Milliseconds of audio a packet (default 20)."),
         OptionSpec("--bitrate", "KBPS", .integer(6...510), "Bit rate of Opus (default 32)."),
         OptionSpec(
-            "--redundancy", "off|auto|N", .text, "Send audio twice against loss (default off).",
-            laterValues: ["*": "redundancy comes with a later version."], worksWith: ["off"]),
+            "--redundancy", "off|auto|N", .choice(["off", "auto", "1", "2", "3", "4"]),
+            "Send audio again against loss (RFC 2198), where the other side takes it: N copies, or as loss is seen (default off)."),
+        OptionSpec("--complexity", "N", .integer(0...10), "Effort of the Opus encoder (default 5)."),
+        OptionSpec(
+            "--fec", "on|off", .choice(["on", "off"]), "Opus packets may carry a coarse copy of the one before (default on)."),
+        OptionSpec(
+            "--dtx", "on|off", .choice(["on", "off"]),
+            "Send nothing in silence: Opus, and comfort noise (RFC 3389) with G.711 and G.722 (default off)."),
+        OptionSpec(
+            "--audio-rate", "HZ", .choice(["8000", "12000", "16000", "24000", "48000"]),
+            "The widest audio of Opus both ways, as a sample rate (default: that of the bridge)."),
         srtp,
         OptionSpec(
             "--dtmf-method", "auto|rfc4733|info|inband", .choice(["auto", "rfc4733", "info", "inband"]),
             "How digits are sent (default auto)."),
         OptionSpec("--statistics", "S", .seconds, "An event with the stream's figures every S seconds."),
-        OptionSpec("--report", "FILE.html", .text, "A page about the call.", later: "reports come with a later version."),
+        OptionSpec(
+            "--report", "FILE.html", .text,
+            "Write a page about each call when it is over: ladder, negotiation, plots; answer numbers the files unless --calls is 1."),
         OptionSpec("--program", "CMD", .text, "A program that hears and speaks.", later: "programs come with a later version."),
     ]
 

@@ -29,6 +29,8 @@ extension AccountSettings {
             core.agent.keepAlive.datagramInterval = .seconds(Int64(keepAlive))
         }
         core.audio.packetTime = media.packetTime
+        core.audio.redundancy = media.redundancy
+        core.audio.comfortNoise = media.isDiscontinuous
         // A phone that may answer over TCP listens there too; one that registers over TCP is reached by its connection.
         let transport = transport ?? .udp
         var listeners = [PhoneSettings.Listener(.udp, listen)]
@@ -42,7 +44,17 @@ extension AccountSettings {
         let isNarrow = core.audio.codecs.allSatisfy { ["PCMU", "PCMA"].contains($0.name.uppercased()) }
         var settings = PhoneSettings(
             core: core, listeners: listeners, mediaPorts: rtpPorts, bridgeRate: isNarrow ? 8000 : 16_000, dnsServer: dnsServer)
-        settings.codecs = .complete(bridgeRate: settings.bridgeRate, opus: OpusSettings(bitRate: media.bitRate))
+        let rate = media.audioRate ?? settings.bridgeRate
+        settings.codecs = .complete(
+            bridgeRate: settings.bridgeRate,
+            opus: OpusSettings(
+                bitRate: media.bitRate, complexity: media.complexity, usesForwardErrorCorrection: media.correctsErrors,
+                isDiscontinuous: media.isDiscontinuous, maximumRate: rate))
+        // What the loudspeaker does not play need not be sent to us.
+        if let index = settings.core.audio.codecs.firstIndex(where: { $0.name == AudioCodecDescription.opus.name }) {
+            settings.core.audio.codecs[index] = .opus(
+                correctsErrors: media.correctsErrors, isDiscontinuous: media.isDiscontinuous, maximumPlaybackRate: rate)
+        }
         settings.webSocket.path = webSocketPath
         // The command lives by its handler alone.
         settings.keepsForFirstReader = false

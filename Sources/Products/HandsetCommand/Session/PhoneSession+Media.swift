@@ -79,14 +79,31 @@ extension PhoneSession {
             loop.schedule(at: loop.now + duration) { phone.assumeIsolated { $0.hangUp(id) } }
         }
         if let every = media.statisticsEvery { scheduleStatistics(id, every, phone) }
+        if reports != nil { scheduleStatistics(id, .milliseconds(1000), phone, isForPage: true) }
     }
 
-    private func scheduleStatistics(_ id: CallID, _ every: Interval, _ phone: Phone) {
+    /// Notes an event for `--report`, and writes the page of a call that is over.
+    func report(_ event: PhoneEvent, _ phone: Phone, _ now: MonotonicTime) {
+        guard let reports, let path = media.reportFile else { return }
+        let finished = reports.note(
+            event, remote: { id in shown[id]?.remote ?? (dialling.isEmpty ? "?" : dialling) }, at: now)
+        guard let finished else { return }
+        let isNumbered = if case .answer(let settings) = incoming { settings.calls != 1 } else { shown[finished.call]?.number ?? 1 > 1 }
+        let file = isNumbered ? MediaSettings.numbered(path, shown[finished.call]?.number ?? 1) : path
+        do {
+            try LineOutput(creating: file).write(finished.page)
+        } catch {
+            context.events.print(.warning(code: "media.file.failed", text: "\(error).", call: reference(finished.call)))
+        }
+    }
+
+    private func scheduleStatistics(_ id: CallID, _ every: Interval, _ phone: Phone, isForPage: Bool = false) {
         loop.schedule(at: loop.now + every) { [weak self] in
             self?.assumeIsolated { session in
                 guard session.shown[id] != nil else { return }
                 guard (try? phone.assumeIsolated({ try $0.requestStatistics(id) })) != nil else { return }
-                session.scheduleStatistics(id, every, phone)
+                if isForPage { session.silentStatistics += 1 }
+                session.scheduleStatistics(id, every, phone, isForPage: isForPage)
             }
         }
     }

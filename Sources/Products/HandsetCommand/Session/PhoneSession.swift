@@ -50,6 +50,10 @@ actor PhoneSession {
     var transfers = Transfers()
     /// The port of `--device` while a call has media.
     var devicePort: PortID?
+    /// What becomes the pages of `--report`.
+    nonisolated let reports: CallReports?
+    /// Figures that were asked for on behalf of a page only: they come in the order of asking and are not printed.
+    var silentStatistics = 0
     /// The board and the terminal of the interactive phone.
     var display: Display?
     /// What was dialled last, for the call whose first event is about to come.
@@ -72,6 +76,7 @@ actor PhoneSession {
     init(_ context: CommandContext, media: MediaSettings, incoming: Incoming, call: CallSettings? = nil, loop: EventLoop = .shared) {
         self.context = context
         self.media = media
+        reports = media.reportFile == nil ? nil : CallReports()
         self.incoming = incoming
         self.call = call
         self.loop = loop
@@ -88,7 +93,12 @@ actor PhoneSession {
         self.features = features
         features.apply(to: &phoneSettings.core)
         phoneSettings.loop = loop
-        if let trace { phoneSettings.trace = { trace.write($0) } }
+        if trace != nil || reports != nil {
+            phoneSettings.trace = { [reports] record in
+                trace?.write(record)
+                reports?.note(record)
+            }
+        }
         phoneSettings.log = LogSettings(level: log.level.phoneLevel, includesMessages: false) { log($0) }
         let phone = try await Phone(phoneSettings) { [weak self] phone, event, now in
             self?.assumeIsolated { $0.handle(event, phone, now) }
@@ -142,6 +152,7 @@ actor PhoneSession {
 
     func handle(_ event: PhoneEvent, _ phone: Phone, _ now: MonotonicTime) {
         defer { noteOnBoard(event, now) }
+        report(event, phone, now)
         if let trace = context.trace, let cause = event.cause { trace.write(cause, at: now) }
         switch event {
         case .listening(let transport, let address):
@@ -266,7 +277,11 @@ actor PhoneSession {
 
     private func printStatistics(_ id: CallID, _ statistics: StreamStatistics, _ isFinal: Bool) {
         guard let reference = reference(id) else { return }
-        if media.statisticsEvery != nil || !isFinal { context.events.print(.statistics(reference, statistics)) }
+        if !isFinal, silentStatistics > 0 {
+            silentStatistics -= 1
+        } else if media.statisticsEvery != nil || !isFinal {
+            context.events.print(.statistics(reference, statistics))
+        }
         guard isFinal, let call = shown.removeValue(forKey: id) else { return }
         for port in call.filePorts { files[port] = nil }
         leaveDevice()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import SDP
 
 /// MEDIA-OPTIONS, with their defaults.
 package struct MediaSettings: Sendable {
@@ -20,10 +21,20 @@ package struct MediaSettings: Sendable {
     package var codecs: [String]
     /// Of Opus, in bit/s.
     package var bitRate: Int
+    package var redundancy: Redundancy
+    /// Of Opus.
+    package var complexity: Int
+    package var correctsErrors: Bool
+    /// Nothing is sent in silence.
+    package var isDiscontinuous: Bool
+    /// Hz; nil: as wide as the bridge.
+    package var audioRate: Int?
     /// Milliseconds a packet.
     package var packetTime: Int
     package var dtmfMethod: DTMFMethod
     package var statisticsEvery: Interval?
+    /// A page about each call.
+    package var reportFile: String?
 
     package init(_ invocation: Invocation) throws(CommandFailure) {
         playFile = invocation.value("--play")
@@ -32,9 +43,15 @@ package struct MediaSettings: Sendable {
         recordFile = invocation.value("--record")
         codecs = Self.codecs(invocation)
         bitRate = (invocation.integer("--bitrate") ?? 32) * 1000
+        redundancy = Self.redundancy(invocation.value("--redundancy"))
+        complexity = invocation.integer("--complexity") ?? 5
+        correctsErrors = invocation.value("--fec") != "off"
+        isDiscontinuous = invocation.value("--dtx") == "on"
+        audioRate = invocation.value("--audio-rate").flatMap { Int($0) }
         packetTime = invocation.integer("--ptime") ?? 20
         dtmfMethod = invocation.value("--dtmf-method").flatMap(DTMFMethod.init) ?? .auto
         statisticsEvery = invocation.value("--statistics").flatMap(Seconds.parse)
+        reportFile = invocation.value("--report")
         if loops, playFile == nil { throw .usage("--loop needs --play.") }
         if let every = statisticsEvery, every < .milliseconds(100) { throw .usage("--statistics takes 0.1 seconds or more.") }
     }
@@ -44,8 +61,17 @@ package struct MediaSettings: Sendable {
     package func checkFiles(numbers: Bool) throws(CommandFailure) {
         do {
             if let playFile { try TextFile.checkReadable(playFile) }
+            if let reportFile { try TextFile.checkWritable(numbers ? Self.numbered(reportFile, 1) : reportFile) }
             if let recordFile { try TextFile.checkWritable(numbers ? Self.numbered(recordFile, 1) : recordFile) }
         } catch { throw .failed("\(error).") }
+    }
+
+    private static func redundancy(_ value: String?) -> Redundancy {
+        switch value {
+        case nil, "off": .off
+        case "auto": .automatic
+        case let count?: Int(count).map { .packets($0) } ?? .off
+        }
     }
 
     package static func codecs(_ invocation: Invocation) -> [String] {

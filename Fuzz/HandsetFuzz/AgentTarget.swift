@@ -226,7 +226,7 @@ private struct AgentScript {
                 return
             }
             if message.isRequest { lastRequest = message } else { lastResponse = message }
-        case .transport(.connect(let flow, _, _, _, _)): phone.handle(.closed(flow, .refused), now: now)
+        case .transport(.connect(let flow, _, _, _, _, _)): phone.handle(.closed(flow, .refused), now: now)
         case .transport(.close(let flow)): phone.handle(.closed(flow, .closedLocally), now: now)
         case .resolve(let question): phone.handle(DNSAnswer(question, .none), now: now)
         case .media(.openStream(let port, _)):

@@ -111,7 +111,7 @@ final class PhoneOnDesk {
             switch effect {
             case .transport(.send(let bytes, _, let to)): sent.append(Sent(bytes: bytes, to: to))
             // Everybody lives at the peer's address, and takes connections.
-            case .transport(.connect(let flow, _, _, _, _)): phone.handle(.connected(flow, local: address), now: now)
+            case .transport(.connect(let flow, _, _, _, _, _)): phone.handle(.connected(flow, local: address), now: now)
             case .transport(.close(let flow)): phone.handle(.closed(flow, .closedLocally), now: now)
             case .resolve(let question):
                 questions.append(question.name)

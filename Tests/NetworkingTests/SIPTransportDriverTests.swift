@@ -79,7 +79,7 @@ struct Side {
             let flow = FlowID(rawValue: 2)
             client.perform(.connect(flow, .tcp, to: address, name: nil, tls: nil))
             client.perform(.send(Array("one".utf8), flow, to: address))
-            guard case .connected(flow, let clientAddress)? = client.inputs.take() else {
+            guard case .connected(flow, let clientAddress, _)? = client.inputs.take() else {
                 Issue.record("not connected")
                 return
             }

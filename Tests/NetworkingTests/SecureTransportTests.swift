@@ -33,7 +33,7 @@ private let shared = Result {
             settings.versions = version...version
             one.perform(.connect(flow, .tls, to: address, name: "example.net", tls: settings))
             one.perform(.send(Array("one".utf8), flow, to: address))
-            guard case .connected(flow, let local)? = one.inputs.take(),
+            guard case .connected(flow, let local, _)? = one.inputs.take(),
                 case .accepted(let other, listener, address, let remote)? = two.inputs.take(),
                 case .received(let bytes, other, from: local)? = two.inputs.take()
             else {

@@ -46,7 +46,7 @@ private struct WebSocketSide {
             let (client, server) = (WebSocketSide(loop, settings), WebSocketSide(loop, settings))
             let address = try #require(server.listen())
             client.perform(.connect(flow, .ws, to: address, name: nil, tls: nil))
-            guard case .connected(flow, let local)? = client.inputs.take(),
+            guard case .connected(flow, let local, _)? = client.inputs.take(),
                 case .accepted(let accepted, _, address, local)? = server.inputs.take()
             else {
                 Issue.record("no connection")

@@ -41,7 +41,7 @@ private final class RaceBench {
                     case .srv, .naptr: DNSResult.none
                     }
                 agent.handle(DNSAnswer(question, result), now: now)
-            case .transport(.connect(let flow, _, let to, _, _)): connects.append((flow, to))
+            case .transport(.connect(let flow, _, let to, _, _, _)): connects.append((flow, to))
             case .transport(.close(let flow)): closes.append(flow)
             case .transport(.send(let bytes, let flow, _)):
                 if let message = try? SIPMessage(parsing: bytes) { sends.append((flow, message)) }

@@ -319,6 +319,37 @@ import Testing
         scene.on { agent, now in agent.hangUp(id, now: now) }
     }
 
+    /// A call without an offer of ours, whose ACK brings an answer that is too large for a datagram.
+    private func acknowledged(_ scene: Scene) throws -> SessionID {
+        let id = try scene.phone.agent.invite(from: nil, to: scene.peerURI, offer: nil, now: scene.network.now)
+        scene.phone.drain()
+        scene.network.run(.milliseconds(100))
+        let invite = try #require(scene.peer.requests(.invite).first)
+        scene.peer.respond(200, to: invite, contact: scene.peer.contact, body: sdpOffer)
+        scene.network.run(.milliseconds(100))
+        let answer = sdpBytes + Array("a=x:\(String(repeating: "a", count: 1300))\r\n".utf8)
+        scene.on { agent, now in agent.acknowledge(id, answer: answer, now: now) }
+        scene.network.run(.milliseconds(300))
+        return id
+    }
+
+    @Test func `an ACK of more than 1300 octets goes over TCP too`() throws {
+        let scene = Scene()
+        _ = try acknowledged(scene)
+        let packet = try #require(scene.network.log.first { $0.packet.message?.method == .ack }?.packet)
+        #expect(packet.transport == .tcp && packet.message?.topVia.transport == .tcp && scene.peer.connections == 1)
+        #expect(scene.phone.agent.counters[.requestsOverConnection] == 1 && scene.phone.agent.counters[.requestsBackToDatagrams] == 0)
+    }
+
+    @Test func `an ACK whose connection is refused goes as a datagram after all`() throws {
+        let scene = Scene()
+        scene.phone.refusesConnections = true
+        _ = try acknowledged(scene)
+        let packets = scene.network.log.map(\.packet).filter { $0.message?.method == .ack }
+        #expect(packets.map(\.transport) == [.udp] && packets.first?.message?.topVia.transport == .udp)
+        #expect(scene.phone.agent.counters[.requestsBackToDatagrams] == 1)
+    }
+
     @Test func `where TCP is refused it goes as a datagram, and says so if that is not answered`() throws {
         let scene = Scene()
         scene.phone.refusesConnections = true

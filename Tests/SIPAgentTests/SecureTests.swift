@@ -12,7 +12,8 @@ import Testing
         let agent: UserAgent
         var now = MonotonicTime.zero
         var sent: [(flow: FlowID, message: SIPMessage)] = []
-        var connects: [(flow: FlowID, transport: TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?)] = []
+        var connects: [(flow: FlowID, transport: TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?, path: String?)] =
+            []
         var states: [RegistrationState] = []
         var warnings: [Cause] = []
         var ends: [SessionEnd] = []
@@ -33,8 +34,8 @@ import Testing
                 switch effect {
                 case .transport(.send(let octets, let flow, _)):
                     if let message = try? SIPMessage(parsing: octets) { sent.append((flow, message)) }
-                case .transport(.connect(let flow, let transport, let to, let name, let tls)):
-                    connects.append((flow, transport, to, name, tls))
+                case .transport(.connect(let flow, let transport, let to, let name, let tls, let path)):
+                    connects.append((flow, transport, to, name, tls, path))
                 case .transport(.close), .resolve, .checkNetwork: break
                 case .event(.registration(_, let state)): states.append(state)
                 case .event(.warning(let cause)): warnings.append(cause)
@@ -202,6 +203,52 @@ import Testing
         desk.connected(try #require(desk.connects.first).flow)
         #expect(desk.sent.isEmpty)
         #expect(desk.agent.requestCount == 0)
+    }
+
+    @Test func `accounts with different WebSocket resources never share a connection, equal ones do`() throws {
+        let desk = Desk()
+        for (user, path) in [("alice", "/one"), ("bob", "/two"), ("carol", "/one"), ("dave", nil)] {
+            _ = try desk.add("sip:\(user)@example.net", proxy: "sip:192.0.2.100;transport=ws;lr") { account in
+                account.transport = .ws
+                account.webSocketPath = path
+            }
+        }
+        #expect(desk.connects.map(\.path) == ["/one", "/two", nil])
+        #expect(desk.connects.allSatisfy { $0.to == SocketAddress(Self.server.ip, 80) })
+    }
+
+    @Test func `what TLS agreed on is told with the registration`() throws {
+        let desk = Desk()
+        let id = try desk.add("sip:alice@example.net", proxy: "sip:192.0.2.100:5061;transport=tls;lr")
+        let agreement = TLSAgreement(version: "TLSv1.3", cipher: "TLS_AES_256_GCM_SHA384")
+        let flow = try #require(desk.connects.first).flow
+        desk.handle(.connected(flow, local: SocketAddress(.v4(0xc000_0201), 40_000), tls: agreement))
+        #expect(desk.agent.registrationDetail(of: id)?.tls == nil)
+        let register = try #require(desk.sent.first)
+        desk.answer(register.message, register.flow)
+        #expect(desk.agent.registrationDetail(of: id)?.tls == agreement)
+    }
+
+    @Test(arguments: ["INVITE sips:", "OPTIONS SIPS:", "INVITE sip:"]) func `a request for a sips address that came without TLS is refused`(
+        start: String
+    ) throws {
+        let desk = Desk()
+        let method = start.prefix { $0 != " " }
+        for branch in 0..<2 {
+            let text = """
+                \(start)alice@192.0.2.1:5060 SIP/2.0\r\nVia: SIP/2.0/UDP 192.0.2.100:5061;branch=z9hG4bK\(branch)\r\nMax-Forwards: 70\r\n\
+                From: <sips:bob@example.net>;tag=1\r\nTo: <sips:alice@example.net>\r\nCall-ID: a\(branch)\r\nCSeq: 1 \(method)\r\n\
+                Contact: <sips:bob@192.0.2.100:5061>\r\nContent-Length: 0\r\n\r\n
+                """
+            desk.handle(.received(Array(text.utf8), FlowID(rawValue: 1), from: Self.server))
+        }
+        guard start != "INVITE sip:" else {
+            #expect(desk.warnings.isEmpty && desk.sent.allSatisfy { $0.message.statusCode != 403 })
+            return
+        }
+        #expect(desk.sent.map(\.message.statusCode) == [403, 403])
+        #expect(desk.agent.counters[.sipsWithoutTLS] == 2)
+        #expect(desk.warnings.map(\.code) == ["call.refused.not-secure"], "one a minute")
     }
 
     @Test func `an account over TCP needs no listener either`() throws {

@@ -92,7 +92,7 @@ final class Bench {
         while let effect = stack.nextEffect() {
             switch effect {
             case .send(let octets, let flow, let to): sent.append(Sent(octets: octets, flow: flow, to: to))
-            case .connect(let flow, let transport, let to, let name, _): connects.append((flow, transport, to, name))
+            case .connect(let flow, let transport, let to, let name, _, _): connects.append((flow, transport, to, name))
             case .close(let flow): closes.append(flow)
             }
         }

@@ -35,7 +35,7 @@ struct MessageTrace {
     mutating func note(_ input: TransportInput, now: MonotonicTime) -> [TraceRecord] {
         switch input {
         case .listening(let flow, let transport, let local): flows[flow] = Flow(transport: transport, local: local)
-        case .connected(let flow, let local): flows[flow]?.local = local
+        case .connected(let flow, let local, _): flows[flow]?.local = local
         case .accepted(let flow, let listener, let local, let remote):
             flows[flow] = Flow(transport: flows[listener]?.transport ?? .tcp, local: local, remote: remote)
         case .closed(let flow, _): flows[flow] = nil
@@ -48,7 +48,7 @@ struct MessageTrace {
     /// Follows what the machine orders; gives the message in it.
     mutating func note(_ effect: TransportEffect, now: MonotonicTime) -> [TraceRecord] {
         switch effect {
-        case .connect(let flow, let transport, let to, _, _):
+        case .connect(let flow, let transport, let to, _, _, _):
             flows[flow] = Flow(transport: transport, local: SocketAddress(.anyV4, 0), remote: to)
         case .close: break
         case .send(let bytes, let flow, let to):

@@ -13,8 +13,8 @@ extension SIPStack {
         case .listening(let id, let kind, let local):
             transport.opened(id, kind, local: local)
             events.append(.listening(id, kind, local: transport.published(local)))
-        case .connected(let id, let local):
-            guard transport.connected(id, local: local) else { return }
+        case .connected(let id, let local, let agreement):
+            guard transport.connected(id, local: local, agreement) else { return }
             if let flow = transport.flow(id), let timer = flow.unfinishedTimer {
                 flowTimers.cancel(timer)
                 flow.unfinishedTimer = nil

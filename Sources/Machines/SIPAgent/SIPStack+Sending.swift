@@ -67,16 +67,21 @@ extension SIPStack {
     }
 
     /// Sends the ACK of a 2xx, outside any transaction and with a branch of its own (§13.2.2.4). Gives what was sent,
-    /// for `resend` when the 2xx comes again; nil if there is no way to the target.
+    /// for `resend` when the 2xx comes again; nil if there is no way to the target, or if it would be a datagram of more than
+    /// `limit` octets.
     @discardableResult
-    public func sendACK(_ ack: MessageBuilder, to target: SignallingTarget, now: MonotonicTime) -> SIPMessage? {
+    public func sendACK(
+        _ ack: MessageBuilder, to target: SignallingTarget, octets limit: Int = .max, now: MonotonicTime
+    ) -> SIPMessage? {
         if configuration.plantedFault == .droppedACK { return nil }
-        return sendStatelessly(ack, to: target, now: now)
+        return sendStatelessly(ack, to: target, octets: limit, now: now)
     }
 
     /// Sends a request that no transaction looks after, with a Via of ours on top: an ACK that a proxy passes on.
     @discardableResult
-    public func sendStatelessly(_ request: MessageBuilder, to target: SignallingTarget, now: MonotonicTime) -> SIPMessage? {
+    public func sendStatelessly(
+        _ request: MessageBuilder, to target: SignallingTarget, octets limit: Int = .max, now: MonotonicTime
+    ) -> SIPMessage? {
         guard case .flow(let flow) = transport.route(target) else {
             count(.sendFailures)
             return nil
@@ -84,6 +89,10 @@ extension SIPStack {
         var builder = request
         builder.prepend(.via, transport.viaPrefix(for: flow) + newBranch())
         let message = builder.build()
+        if message.bytes.count > limit, target.transport == .udp {
+            count(.requestsTooLarge)
+            return nil
+        }
         if transport.send(message.bytes, on: flow, to: target.address) != nil { count(.sendFailures) }
         return message
     }

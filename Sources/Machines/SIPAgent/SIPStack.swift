@@ -128,6 +128,15 @@ public final class SIPStack {
     /// Whether a flow can carry messages.
     public func isOpen(_ flow: FlowID) -> Bool { transport.flow(flow)?.isUsable ?? false }
 
+    /// What TLS agreed on for a connection that we opened; nil: it is not there, not up or not secure.
+    public func agreement(of flow: FlowID) -> TLSAgreement? { transport.flow(flow)?.agreement }
+
+    /// Whether a connection is up, not only coming up.
+    func isConnected(_ flow: FlowID) -> Bool {
+        if case .connected? = transport.flow(flow)?.state { return true }
+        return false
+    }
+
     /// The profile that stands for TLS settings, for `SignallingTarget.profile`; equal settings have the same.
     public func profile(for settings: TLSSettings) -> TLSProfile { transport.profile(for: settings) }
 
@@ -142,6 +151,9 @@ public final class SIPStack {
         guard let flow = transport.flow(flow), flow.isConnection else { return }
         transport.close(flow)
     }
+
+    /// The connection that a request to `target` would use, up or coming up.
+    func connection(to target: SignallingTarget) -> FlowID? { transport.connection(to: target)?.id }
 
     /// Whether a request to `target` would find a connection that is up or coming up.
     public func hasConnection(_ target: SignallingTarget) -> Bool { transport.hasConnection(target) }

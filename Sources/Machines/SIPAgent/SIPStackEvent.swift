@@ -23,6 +23,8 @@ public struct SignallingTarget: Sendable, Hashable {
     public var name: String?
     /// Whose TLS settings hold for the connection.
     public var profile = TLSProfile.standard
+    /// The resource that a WebSocket to there asks for; nil: that of the phone (`WebSocketSettings.path`).
+    public var path: String?
     /// Use this flow as long as it is open.
     public var flow: FlowID?
 

@@ -41,8 +41,8 @@ public enum FlowFailure: Sendable, Hashable {
 public enum TransportInput: Sendable {
     /// A socket or listener is open. A datagram flow can send and receive; a listener's connections follow as `accepted`.
     case listening(FlowID, TransportProtocol, local: SocketAddress)
-    /// A connection asked for by `TransportEffect.connect` is up.
-    case connected(FlowID, local: SocketAddress)
+    /// A connection asked for by `TransportEffect.connect` is up; `tls`: what was agreed on, where it is secure.
+    case connected(FlowID, local: SocketAddress, tls: TLSAgreement? = nil)
     /// Somebody connected to a listener.
     case accepted(FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress)
     /// Octets: one whole datagram (datagram flows, and each WebSocket message), or any piece of a stream.
@@ -58,8 +58,9 @@ public enum TransportEffect: Sendable {
     /// Send these octets. On a connection `to` is its remote address. Octets for a connection go out in order.
     case send([UInt8], FlowID, to: SocketAddress)
     /// Open a connection to `to`. `name` is what a TLS certificate must cover: a domain, or an address as text; nil: the
-    /// address `to`. `tls` is given where the transport is secure.
-    indirect case connect(FlowID, TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?)
+    /// address `to`. `tls` is given where the transport is secure. `path` is the resource that a WebSocket asks for; nil: the
+    /// one of the world's settings.
+    indirect case connect(FlowID, TransportProtocol, to: SocketAddress, name: String?, tls: TLSSettings?, path: String? = nil)
     /// Close after what was given to send is sent; answered by `closed`.
     case close(FlowID)
 }

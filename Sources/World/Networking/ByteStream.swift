@@ -21,6 +21,8 @@ public protocol ByteStream: AnyObject {
     var isOpen: Bool { get }
     /// Octets that wait to be sent.
     var queued: Int { get }
+    /// What TLS agreed on; nil: there is none, or its handshake is not done.
+    var agreement: TLSAgreement? { get }
 
     /// Called once octets flow; not for a plain connection that was accepted, which is open from the beginning.
     var onConnected: (() -> Void)? { get set }
@@ -32,4 +34,8 @@ public protocol ByteStream: AnyObject {
     func send(_ bytes: [UInt8])
     /// Closes after what is queued is sent.
     func close()
+}
+
+extension ByteStream {
+    public var agreement: TLSAgreement? { nil }
 }

@@ -122,7 +122,7 @@ public final class SIPTransportDriver {
     public func perform(_ effect: TransportEffect) {
         switch effect {
         case .send(let bytes, let id, let remote): send(bytes, id, remote)
-        case .connect(let id, let transport, let remote, let name, let tls): connect(id, transport, remote, name, tls)
+        case .connect(let id, let transport, let remote, let name, let tls, let path): connect(id, transport, remote, name, tls, path)
         case .close(let id): close(id)
         }
     }
@@ -157,7 +157,7 @@ public final class SIPTransportDriver {
     }
 
     private func connect(
-        _ id: FlowID, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?, _ tls: TLSSettings?
+        _ id: FlowID, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?, _ tls: TLSSettings?, _ path: String?
     ) {
         guard transport != .udp, !transport.isWebSocket || webSockets != nil else {
             return emit(.closed(id, .other(Self.notSupported(transport, remote).reason)))
@@ -169,11 +169,11 @@ public final class SIPTransportDriver {
         }
         do throws(FlowError) {
             let connection = try open(to: remote, name: name, tls: transport.isSecure ? tls ?? TLSSettings() : nil)
-            let stream = dialled(connection, transport, remote, name)
+            let stream = dialled(connection, transport, remote, name, path)
             counters.increment(.connectionsOpened)
             stream.onConnected = { [unowned stream, self] in
                 if transport.isSecure { counters.increment(.handshakesDone) }
-                emit(.connected(id, local: stream.local))
+                emit(.connected(id, local: stream.local, tls: stream.agreement))
                 deliver()
             }
             attach(stream, id)
@@ -210,12 +210,14 @@ public final class SIPTransportDriver {
 
     /// With a WebSocket upon it, where the transport is one.
     private func dialled(
-        _ connection: any ByteStream, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?
+        _ connection: any ByteStream, _ transport: TransportProtocol, _ remote: SocketAddress, _ name: String?, _ path: String?
     ) -> any ByteStream {
         guard transport.isWebSocket, let webSockets else { return connection }
-        let host = name ?? (remote.ip.isV6 ? "[\(remote.ip)]" : "\(remote.ip)")
+        // The name may be an address as text, without brackets (RFC 3986 §3.2.2 wants them).
+        let address = name.map { IPAddress($0) } ?? remote.ip
+        let host = address.map { $0.isV6 ? "[\($0)]" : "\($0)" } ?? name ?? ""
         let port = remote.port == transport.defaultPort ? "" : ":\(remote.port)"
-        return WebSocketStream(loop: loop, over: connection, socket: webSockets.client(host: host + port))
+        return WebSocketStream(loop: loop, over: connection, socket: webSockets.client(host: host + port, path: path))
     }
 
     /// Reads the authorities and certificates that the settings name, once.

@@ -30,6 +30,7 @@ public final class SecureStream: ByteStream {
     public var remote: SocketAddress { connection.remote }
     public var queued: Int { connection.queued }
     public var isOpen: Bool { channel.state == .open && !isConnectionDone }
+    public var agreement: TLSAgreement? { session.map { TLSAgreement(version: $0.version, cipher: $0.cipher) } }
     /// What was agreed on in the handshake; nil before.
     public private(set) var session: SecureChannel.Session?
 

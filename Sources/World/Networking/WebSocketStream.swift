@@ -33,9 +33,9 @@ public struct WebSocketSupport {
     }
 
     /// The client's side of a connection to `host`, as the Host field names it.
-    func client(host: String) -> WebSocket {
+    func client(host: String, path: String?) -> WebSocket {
         WebSocket(
-            client: WebSocketClientSettings(host: host, path: settings.path, origin: settings.origin), limits: settings.limits,
+            client: WebSocketClientSettings(host: host, path: path ?? settings.path, origin: settings.origin), limits: settings.limits,
             cryptography: cryptography, random: random)
     }
 
@@ -70,6 +70,7 @@ public final class WebSocketStream: ByteStream {
     public var remote: SocketAddress { stream.remote }
     public var queued: Int { stream.queued }
     public var isOpen: Bool { socket.isOpen }
+    public var agreement: TLSAgreement? { stream.agreement }
 
     /// Puts a WebSocket on a connection; `onConnected` follows once the handshake is done.
     public init(loop: EventLoop, over stream: any ByteStream, socket: WebSocket) {

@@ -104,7 +104,7 @@ final class AgentNode: Node {
         case .send(let bytes, let flow, let to):
             let transport: TransportProtocol = flow == socket ? .udp : .tcp
             network.send(Packet(from: address, to: to, transport: transport, bytes: bytes))
-        case .connect(let flow, _, let to, _, _):
+        case .connect(let flow, _, let to, _, _, _):
             network.later(network.delay) { [self] in
                 guard let other = network.node(at: to), !refusesConnections else {
                     agent.handle(.closed(flow, .refused), now: network.now)

@@ -122,6 +122,8 @@ final class AcceptedInvite {
         /// The ACK as it was sent.
         var sentACK: SIPMessage?
         var target: SignallingTarget?
+        /// The ACK is too large for a datagram and waits for this connection; without it, it goes as one after all.
+        var connection: (flow: FlowID, ack: MessageBuilder, datagrams: SignallingTarget)?
     }
 
     let request: ClientRequest

@@ -5,7 +5,7 @@
 //
 //   first ──connect───────────────(failed)──┐            up ─► the request goes over it, the other is closed
 //            250 ms, or a failure ──► second ──connect──┘
-//                                                        both failed, or 10 s ─► the next target
+//                                                        both failed, or 10 s (4 s, if there is another) ─► the next target
 
 import Essentials
 import SIP
@@ -55,7 +55,11 @@ extension UserAgent {
             endRace(id, winner: nil, now: now)
         } else {
             let isComplete = race.flows.count == race.targets.count
-            let limit = isComplete ? configuration.location.connectionLimit : configuration.location.connectionDelay
+            let settings = configuration.location
+            // Where a third target waits, two silent ones are left as soon as any other.
+            let waits = race.request.targets.count - race.request.triedTargets > race.targets.count && settings.patience > .zero
+            let whole = waits ? min(settings.connectionLimit, settings.patience) : settings.connectionLimit
+            let limit = isComplete ? whole : settings.connectionDelay
             timers.arm(.race(id), at: now + limit)
         }
     }

@@ -28,9 +28,16 @@ extension UserAgent {
     /// Gives the server of a request so long to say anything, where another one waits.
     func armPatience(_ request: ClientRequest, _ transaction: TransactionID, now: MonotonicTime) {
         let patience = configuration.location.patience
-        guard patience > .zero, request.mayChangeTarget, request.triedTargets < request.targets.count else { return }
+        guard patience > .zero, request.hasFurtherTarget else { return }
         request.hasPatience = true
         timers.arm(.patience(transaction), at: now + patience)
+    }
+
+    /// The same where the request waits for its connection; the time runs from the first that waits.
+    func armPatience(_ request: ClientRequest, connection flow: FlowID, now: MonotonicTime) {
+        let patience = configuration.location.patience
+        guard patience > .zero, request.hasFurtherTarget, !timers.isArmed(.connection(flow)) else { return }
+        timers.arm(.connection(flow), at: now + patience)
     }
 
     /// The server said something, or the transaction is over.

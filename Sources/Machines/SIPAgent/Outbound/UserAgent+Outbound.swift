@@ -26,9 +26,6 @@ struct AccountFlow {
 extension Account {
     /// Whether REGISTER asks for outbound.
     var wantsOutbound: Bool { configuration.outbound == .on && !outbound.isRefused }
-
-    /// The number of the account's one flow (§4.2, `reg-id`).
-    static let flowNumber = 1
 }
 
 extension UserAgent {
@@ -39,7 +36,7 @@ extension UserAgent {
     func describeFlow(_ contact: inout NameAddress, _ account: Account) {
         guard account.wantsOutbound else { return }
         contact.parameters.set("+sip.instance", "<" + account.instance + ">", isQuoted: true)
-        contact.parameters.set("reg-id", "\(Account.flowNumber)")
+        contact.parameters.set("reg-id", "\(account.flowNumber)")
     }
 
     /// 439: a proxy between here and the registrar cannot (§4.2.1); registered as usual, then. True: it is tried.
@@ -152,7 +149,9 @@ extension UserAgent {
         guard account.outbound.refreshesCalls else { return }
         account.outbound.refreshesCalls = false
         for id in sessions.keys.sorted() {
-            guard let session = sessions[id], session.account == account.id, session.phase == .established else { continue }
+            guard let session = sessions[id], session.account == (account.main ?? account).id, session.phase == .established else {
+                continue
+            }
             emit(.refreshDue(id))
         }
     }

@@ -51,6 +51,42 @@ extension UserAgent {
         return transmit(request, to: target, now: now)
     }
 
+    // MARK: ACK, which is in no transaction
+
+    /// Sends the ACK of a 2xx; one that is too large for a datagram goes over a connection too.
+    func send(_ ack: MessageBuilder, of leg: inout AcceptedInvite.Leg, to target: SignallingTarget, now: MonotonicTime) {
+        leg.target = target
+        leg.connection = nil
+        leg.sentACK = stack.sendACK(ack, to: target, octets: configuration.stack.requestOctets, now: now)
+        guard leg.sentACK == nil, target.transport == .udp else { return }
+        var other = target
+        other.transport = .tcp
+        other.flow = nil
+        let isUp = stack.connection(to: other).map(stack.isConnected) ?? false
+        guard let sent = stack.sendACK(ack, to: other, now: now) else {
+            leg.sentACK = stack.sendACK(ack, to: target, now: now)
+            return
+        }
+        counters.increment(.requestsOverConnection)
+        leg.sentACK = sent
+        leg.target = other
+        if !isUp, let flow = stack.connection(to: other) { leg.connection = (flow, ack, target) }
+    }
+
+    /// A connection is up, or did not come about: then the ACKs that waited for it go as datagrams.
+    func releaseACKs(_ flow: FlowID, isUp: Bool, now: MonotonicTime) {
+        for accepted in acceptedInvites.sorted(by: { $0.key < $1.key }).map(\.value) {
+            for index in accepted.legs.indices {
+                guard let waiting = accepted.legs[index].connection, waiting.flow == flow else { continue }
+                accepted.legs[index].connection = nil
+                guard !isUp else { continue }
+                counters.increment(.requestsBackToDatagrams)
+                accepted.legs[index].target = waiting.datagrams
+                accepted.legs[index].sentACK = stack.sendACK(waiting.ack, to: waiting.datagrams, now: now)
+            }
+        }
+    }
+
     /// What a failure means: a large request that got no answer as a datagram did not get through.
     func meaning(of failure: RequestFailure, _ request: ClientRequest) -> RequestFailure {
         if case .asDatagram(let octets) = request.size { return .tooLarge(octets: octets) }

@@ -32,6 +32,10 @@ public struct RegistrationDetail: Sendable, Hashable {
     public var server: SocketAddress?
     /// How it was reached.
     public var transport: TransportProtocol?
+    /// What TLS agreed on there; nil: the transport is not secure.
+    public var tls: TLSAgreement?
+    /// How many of the account's flows are registered (RFC 5626 §4.2); nil: it has one only.
+    public var flows: Int?
     /// The public GRUU (RFC 5627); nil: none was given.
     public var publicGRUU: SIPURI?
     /// The newest temporary GRUU.

@@ -27,6 +27,7 @@ extension UserAgent {
     func takeGrant(_ response: SIPMessage, _ source: MessageSource, own: NameAddress?, _ account: Account) {
         account.detail.server = source.remote
         account.detail.transport = source.transport
+        account.detail.tls = stack.agreement(of: source.flow)
         takeServiceRoute(response, account)
         account.detail.publicGRUU = account.wantsGRUU ? own?.publicGRUU : nil
         account.detail.temporaryGRUU = account.wantsGRUU ? own?.temporaryGRUU : nil
@@ -78,8 +79,9 @@ extension UserAgent {
     /// The Route of a request outside dialogs: the configured proxy, then the registrar's Service-Route.
     func preloadedRoutes(_ account: Account) -> [String] {
         var routes: [String] = []
-        let service = account.detail.serviceRoute
-        if let proxy = account.configuration.proxy {
+        let flow = account.outgoing
+        let service = flow.detail.serviceRoute
+        if let proxy = flow.configuration.proxy {
             // The registrar may name the proxy as the first of its route (RFC 3608 §6.1).
             let isNamed = service.first?.uri.sip.map { $0.host == proxy.host && $0.port == proxy.port } ?? false
             if !isNamed { routes.append(Self.route(proxy)) }
@@ -97,5 +99,10 @@ extension UserAgent {
     }
 
     /// What is known of an account's registration besides its state; nil: no such account.
-    public func registrationDetail(of id: AccountID) -> RegistrationDetail? { accounts[id]?.detail }
+    public func registrationDetail(of id: AccountID) -> RegistrationDetail? {
+        guard let account = accounts[id] else { return nil }
+        var detail = account.outgoing.detail
+        if !account.further.isEmpty { detail.flows = account.flows.count { $0.isRegistered } }
+        return detail
+    }
 }

@@ -23,6 +23,7 @@ extension UserAgent {
     /// Removes the account's binding; `.unregistered` follows in any case.
     public func unregister(_ id: AccountID, now: MonotonicTime) {
         guard let account = accounts[id] else { return }
+        for flow in account.further { unregister(flow.id, now: now) }
         timers.cancel(.registration(id))
         if let request = account.registration.request {
             account.registration.wanted = .unregister
@@ -195,6 +196,7 @@ extension UserAgent {
         account.registration.state = .waiting
         timers.arm(.registration(account.id), at: now + delay)
         emit(.registration(account.id, .failed(cause, retryAfter: delay)))
+        followWithFurtherFlows(account, now: now)
     }
 
     /// Doubling waits, each shortened by up to a half at random.
@@ -228,6 +230,7 @@ extension UserAgent {
                 account.id,
                 .registered(until: until, expires: granted, status: response.statusCode, reason: response.reasonPhrase)))
         keepFlow(account, response, source, now: now)
+        followWithFurtherFlows(account, now: now)
     }
 
     /// Our binding, found by user, host and port among all Contacts (§10.2.4, B-001…B-003).
@@ -268,6 +271,8 @@ extension UserAgent {
         }
         guard account.mayRewriteContact else { return false }
         account.mayRewriteContact = false
+        // Calls still name the old one to the other side.
+        if account.publicAddress != nil { account.outbound.refreshesCalls = true }
         account.publicAddress = seen
         account.registration.outdate(contact)
         counters.increment(.contactRewritten)

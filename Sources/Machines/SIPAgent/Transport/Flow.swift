@@ -26,6 +26,10 @@ final class Flow {
     /// The TLS name that the connection was opened for.
     let name: String?
     let profile: TLSProfile
+    /// The resource that its WebSocket asked for.
+    let path: String?
+    /// What TLS agreed on, once it is up.
+    var agreement: TLSAgreement?
     /// Of connections that carry a stream of octets.
     var framer: StreamFramer?
     /// Keep-alives of ours go over it, so signs of life are told.
@@ -39,7 +43,7 @@ final class Flow {
 
     init(
         _ id: FlowID, _ transport: TransportProtocol, _ state: State, local: SocketAddress, remote: SocketAddress? = nil,
-        name: String? = nil, profile: TLSProfile = .standard
+        name: String? = nil, profile: TLSProfile = .standard, path: String? = nil
     ) {
         self.id = id
         self.transport = transport
@@ -48,6 +52,7 @@ final class Flow {
         self.remote = remote
         self.name = name
         self.profile = profile
+        self.path = path
     }
 
     /// Whether something can be given to it to be sent, now or when it is up.
@@ -63,12 +68,18 @@ final class Flow {
 }
 
 /// What makes two connections the same for reuse (RFC 3261 §18.1.1; for TLS also the name, RFC 5922 §4, and whom the
-/// account trusts and shows itself as).
+/// account trusts and shows itself as; for WebSocket the resource).
 struct ConnectionKey: Hashable {
     var transport: TransportProtocol
     var address: SocketAddress
     var name: String?
     var profile = TLSProfile.standard
+    var path: String?
+
+    init(_ target: SignallingTarget) {
+        self.init(target.transport, target.address, name: target.name, profile: target.profile)
+        if target.transport.isWebSocket { path = target.path }
+    }
 
     init(_ transport: TransportProtocol, _ address: SocketAddress, name: String?, profile: TLSProfile = .standard) {
         self.transport = transport

@@ -15,6 +15,19 @@ public enum TLSVersion: Int, Sendable, Hashable, Comparable, CaseIterable {
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
+/// What both sides of a connection agreed on, in the library's words (OpenSSL's).
+public struct TLSAgreement: Sendable, Hashable {
+    /// `TLSv1.2` or `TLSv1.3`.
+    public var version: String
+    /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
+    public var cipher: String
+
+    public init(version: String, cipher: String) {
+        self.version = version
+        self.cipher = cipher
+    }
+}
+
 /// How a certificate and its key are given: PEM, the own certificate first, then those up to the root.
 public enum TLSIdentity: Sendable, Hashable {
     /// Paths of two files; the key is not encrypted.

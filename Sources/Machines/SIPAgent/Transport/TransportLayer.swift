@@ -76,8 +76,7 @@ final class TransportLayer {
     func connection(to target: SignallingTarget) -> Flow? {
         guard target.transport.isReliable else { return nil }
         if let flow = target.flow.flatMap({ flows[$0] }), flow.isConnection { return flow }
-        let key = ConnectionKey(target.transport, target.address, name: target.name, profile: target.profile)
-        return connections[key].flatMap { flows[$0] }
+        return connections[ConnectionKey(target)].flatMap { flows[$0] }
     }
 
     /// Connections that we opened, in the order of their opening.
@@ -96,13 +95,14 @@ final class TransportLayer {
     }
 
     /// A connection that we asked for is up: what waited goes out. False: nobody asked for it.
-    func connected(_ id: FlowID, local: SocketAddress) -> Bool {
+    func connected(_ id: FlowID, local: SocketAddress, _ agreement: TLSAgreement?) -> Bool {
         guard let flow = flows[id], case .connecting(let queue, _) = flow.state, let remote = flow.remote else {
             counters.increment(.unknownFlows)
             return false
         }
         counters.increment(.connectionsOpened)
         flow.local = local
+        flow.agreement = agreement
         flow.state = .connected
         for octets in queue { emit(octets, flow, remote) }
         return true
@@ -156,7 +156,7 @@ final class TransportLayer {
             counters.increment(.noFlow)
             return .none(.other("no open socket for UDP of this address family"))
         }
-        let key = ConnectionKey(target.transport, target.address, name: target.name, profile: target.profile)
+        let key = ConnectionKey(target)
         if let id = connections[key], let flow = flows[id], flow.isUsable { return .flow(flow) }
         guard connectionCount < configuration.connections else {
             counters.increment(.connectionsRefused)
@@ -166,10 +166,12 @@ final class TransportLayer {
         let id = FlowID(rawValue: lastOpened)
         let local = publishedAddress(target.transport, toward: target.address) ?? SocketAddress(.anyV4, 0)
         let state = Flow.State.connecting(queue: [], octets: 0)
-        let flow = Flow(id, target.transport, state, local: local, remote: target.address, name: target.name, profile: target.profile)
+        let flow = Flow(
+            id, target.transport, state, local: local, remote: target.address, name: target.name, profile: target.profile, path: target.path
+        )
         add(flow, key: key)
         let tls = target.transport.isSecure ? settings(of: target.profile) : nil
-        effects.append(.connect(id, target.transport, to: target.address, name: target.name, tls: tls))
+        effects.append(.connect(id, target.transport, to: target.address, name: target.name, tls: tls, path: target.path))
         return .flow(flow)
     }
 

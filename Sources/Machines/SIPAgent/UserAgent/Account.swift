@@ -27,6 +27,11 @@ final class Account {
     var tls = TLSProfile.standard
     /// The connection over which the account is registered; nil: a datagram socket.
     var flow: FlowID?
+    /// The account of which this is a further flow, and the number of the flow (RFC 5626 §4.2, `reg-id`).
+    weak var main: Account?
+    let flowNumber: Int
+    /// Its further flows, in order.
+    var further: [Account] = []
     /// Our own address when the last REGISTER was sent.
     var registeredFrom: IPAddress?
     /// Realms under which the server challenged us out of dialogs; in dialogs no other is answered (V-027).
@@ -51,8 +56,11 @@ final class Account {
     /// At most this many server addresses and realms are remembered, the latest ones.
     private static let memory = 32
 
-    init(id: AccountID, configuration: AccountConfiguration, digest: DigestClient, random: RandomSource) {
+    init(
+        id: AccountID, configuration: AccountConfiguration, digest: DigestClient, flowNumber: Int = 1, random: RandomSource
+    ) {
         self.id = id
+        self.flowNumber = flowNumber
         self.configuration = configuration
         self.digest = digest
         registration = Registration(expires: configuration.expires, random: random)
@@ -79,7 +87,7 @@ final class Account {
     var serverURI: SIPURI { configuration.proxy ?? configuration.registrar ?? domainURI }
 
     /// Where every request outside dialogs goes first; nil: where its own URI leads.
-    var firstHop: SIPURI? { configuration.proxy ?? detail.serviceRoute.first?.uri.sip }
+    var firstHop: SIPURI? { outgoing.configuration.proxy ?? outgoing.detail.serviceRoute.first?.uri.sip }
 
     /// The domain of the address of record as a URI.
     var domainURI: SIPURI {
@@ -123,13 +131,16 @@ final class Account {
     /// Whether a message came from the account's own server: over the connection of the registration, or from an address
     /// of the server.
     func isServer(_ source: MessageSource) -> Bool {
+        if further.contains(where: { $0.isServer(source) }) { return true }
         if source.transport.isReliable, source.flow == flow { return true }
         // A connection may come from any port.
         return isServer(source.remote, source.transport, anyPort: source.transport.isReliable)
     }
 
     /// Whether a request to that address goes to the account's own server.
-    func isServer(_ target: SignallingTarget) -> Bool { isServer(target.address, target.transport, anyPort: false) }
+    func isServer(_ target: SignallingTarget) -> Bool {
+        further.contains { $0.isServer(target) } || isServer(target.address, target.transport, anyPort: false)
+    }
 
     /// A host is told by its address; on loopback, where many programs share one, by the port too. Anybody can forge the
     /// source of a datagram, so datagrams count only where the server is spoken to by datagrams, and what is not
@@ -159,6 +170,7 @@ final class Account {
 
     /// Whether a next hop is the account's own server by its configuration, or by the registrar's word.
     func isOwnServer(_ hop: SIPURI) -> Bool {
+        if further.contains(where: { $0.isOwnServer(hop) }) { return true }
         if ownServers.contains(where: { Self.isSame($0, hop) }) { return true }
         return detail.serviceRoute.first?.uri.sip.map { Self.isSame($0, hop) } ?? false
     }

@@ -49,6 +49,9 @@ public struct AccountConfiguration: Sendable {
     public var registrar: SIPURI?
     /// The outbound proxy for every request of the account (RFC 3261 §8.1.2); nil: none.
     public var proxy: SIPURI?
+    /// Further outbound proxies, over each of which a flow of its own is registered (RFC 5626 §4.2), at most seven: incoming calls
+    /// come over either, outgoing ones go over the first that is registered. Needs `outbound`, and a registrar that takes part.
+    public var furtherProxies: [SIPURI] = []
     /// What answers challenges, in order of preference.
     public var credentials: [Credential]
     /// Whether to register at all.
@@ -68,6 +71,8 @@ public struct AccountConfiguration: Sendable {
     public var gatewayDomain: Host?
     /// Whom the account trusts on connections with TLS, and who it is there itself.
     public var tls = TLSSettings()
+    /// The resource that the account's WebSockets ask for (RFC 7118 §4), such as `/ws`; nil: that of the phone's settings.
+    public var webSocketPath: String?
     /// This device, the same at every start, as a URN without brackets: `urn:uuid:00000000-0000-1000-8000-000A95A0E128`
     /// (RFC 5626 §4.1). GRUU needs it; nil: no name is told.
     public var instance: String?

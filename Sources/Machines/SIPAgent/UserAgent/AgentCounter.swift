@@ -7,6 +7,7 @@ public enum AgentCounter: Int, CounterName {
     case callsOut, callsIn
     case directCallRefused, unansweredLimit, callLimit
     case mergedRequest, unknownDialog, lowSequence, methodNotAllowed, methodUnknown
+    case sipsWithoutTLS
     case unsupportedScheme, unsupportedExtension, unsupportedMedia, notAcceptable
     case overlappingInvite, glare
     case repeatedSuccess, extraFork, earlyDialogLimit

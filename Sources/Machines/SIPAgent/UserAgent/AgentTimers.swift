@@ -27,6 +27,8 @@ enum AgentTimer: Hashable, Sendable {
     case keepAlive(AccountID)
     /// A target is silent, and there is another one.
     case patience(TransactionID)
+    /// A connection that requests wait for is long in coming.
+    case connection(FlowID)
     /// Two connections are being opened.
     case race(UInt64)
     /// Of a subscription or publication.
@@ -67,7 +69,7 @@ struct AgentTimers {
     mutating func postpone(by interval: Interval) {
         queue.postpone(by: interval) { timer in
             switch timer {
-            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .race,
+            case .repeatSuccess, .awaitACK, .repeatProgress, .awaitPRACK, .reinvite, .registrationLimit, .patience, .connection, .race,
                 .event(.firstNotify), .event(.notify), .networkLoss, .shutDown:
                 true
             case .session, .ringLimit, .referral, .registration, .keepAlive, .event, .network, .networkCheck: false

@@ -3,6 +3,7 @@
 // Causes of connections with TLS that did not come about: what was expected, and what was found.
 
 import Essentials
+import SIP
 
 extension Causes {
     /// For a registration or a call that TLS kept from its server.
@@ -57,6 +58,16 @@ extension Causes {
     private static func issuer(_ certificate: CertificateSummary?) -> String {
         guard let issuer = certificate?.issuer, !issuer.isEmpty else { return "somebody unknown" }
         return printable(issuer)
+    }
+
+    /// A request for a `sips` URI came without TLS.
+    static func insecureRequest(_ request: SIPMessage, _ source: MessageSource) -> Cause {
+        Cause(
+            "call.refused.not-secure", "Something on the way sent a request for a sips address without TLS; it was refused.", status: 403,
+            evidence: [
+                .init("request", printable("\(request.method.rawValue) \(request.requestURI)")),
+                .init("source", "\(source.transport.rawValue) \(source.remote)"), .init("from", printable("\(request.from.uri)")),
+            ])
     }
 
     /// Comes with each registration of an account that trusts anybody.

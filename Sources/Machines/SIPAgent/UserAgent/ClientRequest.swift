@@ -113,6 +113,9 @@ final class ClientRequest {
     /// RFC 3261 §8.1.1.8: where the Request-URI or the first hop is `sips`, so is our Contact.
     var needsSecureContact: Bool { (requestURI.sip?.isSecure ?? false) || (nextHop.sip?.isSecure ?? false) }
 
+    /// Whether a silent target can be left for another one.
+    var hasFurtherTarget: Bool { mayChangeTarget && triedTargets < targets.count }
+
     /// The target that the last try went to.
     var target: SignallingTarget? { triedTargets > 0 && triedTargets <= targets.count ? targets[triedTargets - 1] : nil }
 }

@@ -16,6 +16,7 @@ extension UserAgent {
             random: random)
         accounts[id]?.tls = stack.profile(for: configuration.tls)
         accountOrder.append(id)
+        if let account = accounts[id] { addFurtherFlows(account) }
         if !configuration.registers, !configuration.tls.verifiesCertificate { emit(.warning(Causes.unverified(configuration))) }
         if configuration.registers { register(id, now: now) }
         return id
@@ -25,6 +26,7 @@ extension UserAgent {
     public func removeAccount(_ id: AccountID, now: MonotonicTime) {
         guard let account = accounts[id] else { return }
         account.isRemoved = true
+        for flow in account.further { removeAccount(flow.id, now: now) }
         endSubscriptions(of: id, now: now)
         if account.registration.mayBeBound { unregister(id, now: now) } else { forgetIfRemoved(account) }
     }
@@ -44,7 +46,7 @@ extension UserAgent {
     /// The account that a request is for: by the user of the Request-URI, by To, by the server it comes from, else the
     /// only one there is.
     func account(for request: SIPMessage, source: MessageSource) -> Account? {
-        let all = accountOrder.compactMap { accounts[$0] }.filter { !$0.isRemoved }
+        let all = accountOrder.compactMap { accounts[$0] }.filter { !$0.isRemoved && $0.flowNumber == 1 }
         guard all.count > 1 else { return all.first }
         let called = request.requestURI.sip?.user
         let to = request.to.uri.sip
@@ -78,7 +80,7 @@ extension UserAgent {
             return connectionContact(account, target.transport, isSecure: isSecure)
         }
         let isServer = account?.isServer(target) ?? false
-        let address = target.transport == .udp && isServer ? account?.publicAddress ?? own : own
+        let address = target.transport == .udp && isServer ? account?.flow(to: target).publicAddress ?? own : own
         return contactURI(account: account, transport: target.transport, address: address, isSecure: isSecure)
     }
 
@@ -86,7 +88,7 @@ extension UserAgent {
     func contactURI(account: Account?, source: MessageSource) -> SIPURI {
         if stack.isReachedByConnectionOnly(source.transport) { return connectionContact(account, source.transport) }
         var address = source.local
-        if source.transport == .udp, let account, account.isServer(source), let rewritten = account.publicAddress {
+        if source.transport == .udp, let account, account.isServer(source), let rewritten = account.flow(of: source).publicAddress {
             address = rewritten
         } else {
             let target = SignallingTarget(transport: source.transport, address: source.remote, name: nil, flow: source.flow)

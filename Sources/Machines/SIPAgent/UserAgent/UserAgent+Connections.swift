@@ -14,6 +14,8 @@ struct ConnectionWaiters {
     private var waiting: [(flow: FlowID, request: ClientRequest)] = []
 
     var count: Int { waiting.count }
+    /// What is waited for, in the order of the requests.
+    var flows: [FlowID] { waiting.map(\.flow) }
 
     mutating func add(_ request: ClientRequest, on flow: FlowID) { waiting.append((flow, request)) }
 
@@ -24,6 +26,15 @@ struct ConnectionWaiters {
         if !found.isEmpty { waiting.removeAll { $0.flow == flow } }
         return found
     }
+
+    /// The same, of those for which `condition` holds.
+    mutating func take(_ flow: FlowID, where condition: (ClientRequest) -> Bool) -> [ClientRequest] {
+        let found = waiting.filter { $0.flow == flow && condition($0.request) }.map(\.request)
+        waiting.removeAll { entry in entry.flow == flow && found.contains { $0 === entry.request } }
+        return found
+    }
+
+    func isWaiting(on flow: FlowID) -> Bool { waiting.contains { $0.flow == flow } }
 
     /// Takes a request out; false: it does not wait.
     mutating func remove(_ request: ClientRequest) -> Bool {
@@ -43,6 +54,7 @@ extension UserAgent {
         case .ready: return false
         case .opening(let flow):
             connecting.add(request, on: flow)
+            armPatience(request, connection: flow, now: now)
             return true
         case .failed: return false
         }
@@ -50,6 +62,7 @@ extension UserAgent {
 
     /// A connection is up: what waited is written now.
     func connectionOpened(_ flow: FlowID, now: MonotonicTime) {
+        timers.cancel(.connection(flow))
         for request in connecting.take(flow) {
             guard !request.isAbandoned else {
                 finish(request, .failure(.timedOut), now: now)
@@ -64,13 +77,26 @@ extension UserAgent {
 
     /// A connection did not come up: what waited goes elsewhere, or fails with the reason.
     func connectionFailed(_ flow: FlowID, _ failure: FlowFailure, now: MonotonicTime) {
+        timers.cancel(.connection(flow))
         for request in connecting.take(flow) { handleFailure(.transport(failure), request, now: now) }
     }
 
-    /// Whose settings and which name hold for a connection of this account to a target (RFC 5922 §4): the host that is
+    /// A connection is so long in coming that those who have another target go there; who has none waits on.
+    func connectionPatienceOver(_ flow: FlowID, now: MonotonicTime) {
+        let leaving = connecting.take(flow, where: \.hasFurtherTarget)
+        guard let target = leaving.first?.target else { return }
+        counters.increment(.targetsGivenUp)
+        if !connecting.isWaiting(on: flow) { stack.close(flow) }
+        location.failed(target, now: now)
+        for request in leaving { handleFailure(.timedOut, request, now: now) }
+    }
+
+    /// Whose settings, which name and which WebSocket resource hold for a connection of this account to a target (RFC 5922 §4): the host that is
     /// configured, or, where that is numeric and stands for the account's own server, the account's domain.
     func secure(_ target: inout SignallingTarget, hop: SIPURI, account: Account?) {
-        guard target.transport.isSecure, let account else { return }
+        guard let account else { return }
+        if target.transport.isWebSocket { target.path = account.configuration.webSocketPath }
+        guard target.transport.isSecure else { return }
         target.profile = account.tls
         if case .address = hop.host, account.isOwnServer(hop) || account.isServer(target) {
             target.name = account.serverName

@@ -9,6 +9,7 @@ extension UserAgent {
     /// The Allow of all we send.
     static let allowedMethods = "INVITE, ACK, CANCEL, BYE, OPTIONS, INFO, PRACK, UPDATE, REFER, NOTIFY, MESSAGE"
     private static let sipScheme = Array("sip:".utf8)
+    private static let sipsScheme = Array("sips:".utf8)
     private static let acceptedBodies = "application/sdp"
     private static let acceptedInfoBodies = "application/dtmf-relay, application/dtmf"
 
@@ -34,6 +35,12 @@ extension UserAgent {
         if !hasKnownScheme(request) {
             counters.increment(.unsupportedScheme)
             refuse(request, transaction, 416, now: now)
+            return
+        }
+        if isInsecure(request, source) {
+            counters.increment(.sipsWithoutTLS)
+            refuse(request, transaction, 403, reason: "SIPS Needs TLS", now: now)
+            if insecureCallWarnings.admits(now) { emit(.warning(Causes.insecureRequest(request, source))) }
             return
         }
         if method == .notify || method == .subscribe || method == .message,
@@ -65,6 +72,14 @@ extension UserAgent {
         if request.bytes(in: request.requestURIRange).starts(with: Self.sipScheme) { return true }
         if case .other = request.requestURI { return false }
         return true
+    }
+
+    /// A request for a `sips` URI that did not come over TLS: somebody on the way broke the promise of the scheme (RFC 3261
+    /// §26.2.2; RFC 5630 §3.1.2 takes the exception for the last hop away). Acting on it would make it look kept.
+    private func isInsecure(_ request: SIPMessage, _ source: MessageSource) -> Bool {
+        guard !source.transport.isSecure else { return false }
+        // The colon has that bit already.
+        return request.bytes(in: request.requestURIRange).prefix(5).elementsEqual(Self.sipsScheme) { $0 | 0x20 == $1 }
     }
 
     /// A request with a To tag: within a dialog, or 481 (§12.2.2).

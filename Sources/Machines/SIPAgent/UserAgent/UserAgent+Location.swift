@@ -105,9 +105,8 @@ extension UserAgent {
             guard let accepted = acceptedInvites[transaction],
                 let index = accepted.legs.firstIndex(where: { $0.remoteTag == tag }), let ack = accepted.legs[index].ack
             else { return }
-            accepted.legs[index].target = target
-            accepted.legs[index].sentACK = stack.sendACK(ack, to: target, now: now)
             accepted.legs[index].ack = nil
+            send(ack, of: &accepted.legs[index], to: target, now: now)
         }
     }
 

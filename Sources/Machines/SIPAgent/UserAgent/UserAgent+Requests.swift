@@ -182,10 +182,12 @@ extension UserAgent {
         case .ended(let transaction):
             handleTransactionEnd(transaction, now: now)
         case .connected(let flow):
+            releaseACKs(flow, isUp: true, now: now)
             raceConnected(flow, now: now)
             connectionOpened(flow, now: now)
         case .flowClosed(let flow, let failure):
             offered = configuration.location.transports.filter(stack.offers)
+            releaseACKs(flow, isUp: false, now: now)
             raceFailed(flow, failure, now: now)
             handleFlowClosed(flow, failure, now: now)
             connectionFailed(flow, failure, now: now)

@@ -54,6 +54,7 @@ extension UserAgent {
         requests = [:]
         races = [:]
         locating = [:]
+        for flow in connecting.flows { timers.cancel(.connection(flow)) }
         connecting.removeAll()
         serverInvites = [:]
         unansweredBySource = [:]
@@ -75,6 +76,7 @@ extension UserAgent {
         case .registrationLimit(let id): registrationLimitReached(id, now: now)
         case .keepAlive(let id): keepAliveDue(id, now: now)
         case .patience(let transaction): patienceOver(transaction, now: now)
+        case .connection(let flow): connectionPatienceOver(flow, now: now)
         case .race(let id): raceDue(id, now: now)
         case .event(let timer): fire(timer, now: now)
         case .network: applyNetwork(now: now)

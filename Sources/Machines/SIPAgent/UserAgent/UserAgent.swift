@@ -48,6 +48,8 @@ public final class UserAgent {
     var unansweredBySource: [IPAddress: Int] = [:]
     /// When the user was last told of a refused direct call.
     var directCallWarnings = WarningPace(.seconds(60))
+    /// The same of a `sips` request that came without TLS.
+    var insecureCallWarnings = WarningPace(.seconds(60))
     /// Subscriptions and publications.
     var subscriptions = Subscriptions()
     /// Sessions that are not over for the user.
@@ -133,7 +135,8 @@ public final class UserAgent {
     }
 
     func emit(_ event: UserAgentEvent) {
-        if life != .stopped { events.append(event) }
+        guard life != .stopped, let event = told(event) else { return }
+        events.append(event)
     }
 
     /// Handles what the lower layers have to say until they have nothing more.

@@ -21,9 +21,11 @@ package enum OptionTable {
         OptionSpec("--registrar", "URI", .text, "Where to register (default: the account's domain)."),
         OptionSpec("--proxy", "URI", .text, "Send every request outside dialogs through this proxy."),
         OptionSpec(
+            "--flow", "URI", .text, "A further proxy, over which a flow of its own is registered: calls come over either (RFC 5626).",
+            repeats: true),
+        OptionSpec(
             "--transport", "udp|tcp|tls|ws|wss", .choice(["udp", "tcp", "tls", "ws", "wss"]),
             "How SIP travels (default: as DNS and URI say, else udp)."),
-        OptionSpec("--ws-path", "PATH", .path, "The path of the server's WebSocket, such as /ws (default /)."),
         OptionSpec(
             "--keep-alive", "S", .integer(0...86400),
             "Seconds between keep-alives at the most, where the server names none; 0: none (default 120, 29 over UDP)."),
@@ -59,6 +61,9 @@ package enum OptionTable {
         OptionSpec("--cert", "FILE", .text, "Our certificate, PEM: for servers that ask for one, and where we listen with tls."),
         OptionSpec("--key", "FILE", .text, "The key of our certificate, PEM, not encrypted."),
         OptionSpec("--pin", "SHA256", .text, "The one key of a server to trust, whoever vouches for it (docs/tls.md)."),
+        OptionSpec(
+            "--tls-version", "V", .choice(["1.2", "1.3"]), "The one version of TLS that is offered (default: both)."),
+        OptionSpec("--ws-path", "PATH", .path, "The path of the server's WebSocket, such as /ws (default /)."),
         OptionSpec(flag: "--insecure", "Trust any certificate: whoever is on the way may listen in."),
         OptionSpec(
             "--ice", "off|on", .choice(["off", "on"]), "ICE (default off).", laterValues: ["on": "ICE comes with a later version."]),

@@ -46,7 +46,8 @@ extension CommandEvent {
                 ("phone", .text(it.phone)), ("account", .string(account)), ("state", .string(it.state)), ("status", .count(it.status)),
                 ("reason", .text(it.reason)), ("expires", .count(it.expires)), ("cause", .text(it.cause)),
                 ("trigger", .text(it.trigger)),
-                ("server", .text(it.server?.description)), ("gruu", .text(it.gruu)),
+                ("server", .text(it.server?.description)), ("tls", .text(it.tls)), ("flows", .count(it.flows)),
+                ("gruu", .text(it.gruu)),
                 ("serviceRoute", it.serviceRoute.map { .array($0.map { .string($0) }) }), ("push", it.hasPush.map { .bool($0) }))
         case .call(let reference, let it):
             reference.object(

@@ -60,6 +60,10 @@ package enum CommandEvent: Sendable {
         package var trigger: String?
         /// The server that granted it.
         package var server: SocketAddress?
+        /// The version of TLS that was agreed on with it: `TLSv1.3`.
+        package var tls: String?
+        /// How many flows of the account are registered, where it has several.
+        package var flows: Int?
         /// The GRUU that was given.
         package var gruu: String?
         /// The registrar's Service-Route.

@@ -76,6 +76,8 @@ extension AccountSettings {
             registers: registers, expires: expires, transport: transport, directCalls: acceptsDirectCalls ? .accept : .refuse,
             transfers: transfers)
         account.tls = secure.client
+        account.webSocketPath = webSocketPath
+        account.furtherProxies = furtherProxies.compactMap(\.sip)
         account.outbound = usesOutbound ? .on : .off
         account.push = registration.push
         account.gruu = registration.gruu
@@ -114,6 +116,8 @@ extension CommandEvent.Registration {
         trigger = detail.trigger.rawValue
         guard case .registered = state else { return }
         server = detail.server
+        tls = detail.tls?.version
+        flows = detail.flows
         gruu = (detail.publicGRUU ?? detail.temporaryGRUU).map { "\($0)" }
         if !detail.serviceRoute.isEmpty { serviceRoute = detail.serviceRoute.map { "\($0.uri)" } }
         if detail.hasPush { hasPush = true }

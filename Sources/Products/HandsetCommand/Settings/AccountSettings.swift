@@ -13,6 +13,8 @@ package struct AccountSettings: Sendable {
     package var password: Secret?
     package var registrar: URI?
     package var proxy: URI?
+    /// Further proxies, each with a flow of its own.
+    package var furtherProxies: [URI]
     package var transport: TransportProtocol?
     /// The path of the server's WebSocket.
     package var webSocketPath: String
@@ -49,6 +51,11 @@ package struct AccountSettings: Sendable {
         address = try Self.uri(invocation, "--account", requiresUser: true)
         registrar = try Self.uri(invocation, "--registrar")
         proxy = try Self.uri(invocation, "--proxy")
+        var further: [URI] = []
+        for text in invocation.all("--flow") { if let uri = try Self.uri("--flow", text) { further.append(uri) } }
+        if !further.isEmpty, proxy == nil { throw .usage("--flow needs --proxy: the first flow goes over that.") }
+        if further.count > 7 { throw .usage("--flow can stand seven times at the most.") }
+        furtherProxies = further
         authenticationUser = invocation.value("--auth-user")
         transport = invocation.value("--transport").flatMap(TransportProtocol.init)
         listen = invocation.all("--listen").compactMap(Address.parse).first ?? SocketAddress(.anyV4, 0)
@@ -89,6 +96,10 @@ package struct AccountSettings: Sendable {
 
     private static func uri(_ invocation: Invocation, _ option: String, requiresUser: Bool = false) throws(CommandFailure) -> URI? {
         guard let text = invocation.value(option) else { return nil }
+        return try uri(option, text, requiresUser: requiresUser)
+    }
+
+    private static func uri(_ option: String, _ text: String, requiresUser: Bool = false) throws(CommandFailure) -> URI? {
         let wanted = requiresUser ? "sip:USER@DOMAIN" : "a SIP URI"
         // A bare host, or USER@HOST, means SIP.
         let scheme = text.prefix { $0 != ":" }.lowercased()

@@ -9,12 +9,20 @@ package struct SecureSettings: Sendable {
     package var authorities: String?
     package var pin: CertificatePin?
     package var trustsAnybody: Bool
+    /// The versions that are offered.
+    package var versions: ClosedRange<TLSVersion>
     /// Our certificate: shown to a server that asks for one, and where we listen.
     package var identity: TLSIdentity?
 
     package init(_ invocation: Invocation) throws(CommandFailure) {
         authorities = invocation.value("--ca")
         trustsAnybody = invocation.has("--insecure")
+        versions =
+            switch invocation.value("--tls-version") {
+            case "1.2": .v1_2 ... .v1_2
+            case "1.3": .v1_3 ... .v1_3
+            default: .v1_2 ... .v1_3
+            }
         if let text = invocation.value("--pin") {
             guard let value = CertificatePin(text) else {
                 throw .usage("--pin takes the SHA-256 of the server's public key, 64 hexadecimal digits.")
@@ -45,7 +53,8 @@ package struct SecureSettings: Sendable {
     /// For connections that we open.
     package var client: TLSSettings {
         TLSSettings(
-            trust: authorities.map { .file($0) } ?? .system, pin: pin, identity: identity, verifiesCertificate: !trustsAnybody)
+            trust: authorities.map { .file($0) } ?? .system, pin: pin, identity: identity, verifiesCertificate: !trustsAnybody,
+            versions: versions)
     }
 
     /// For listeners.

@@ -95,7 +95,7 @@ public final class HostTransport {
             case .stream(let stream): stream.send(bytes)
             case .listener, nil: break
             }
-        case .connect(let flow, _, let remote, _, _):
+        case .connect(let flow, _, let remote, _, _, _):
             let deliver = deliver
             guard host.hasAddress else {
                 return host.world.schedule(after: .zero) { deliver(.closed(flow, .unreachable)) }
@@ -119,9 +119,9 @@ public final class HostTransport {
     }
 
     /// Breaks every stream at both ends, as a device on the way does that forgets connections; both machines are told.
-    func breakStreams() {
+    func breakStreams(toPort port: UInt16? = nil) {
         for flow in flows.keys.sorted() {
-            if case .stream(let stream) = flows[flow] { stream.reset() }
+            if case .stream(let stream) = flows[flow], port == nil || stream.remote.port == port { stream.reset() }
         }
     }
 

@@ -142,7 +142,7 @@ public final class SimulatedPhone: SimulatedNode {
     }
 
     /// Breaks every connection of the phone, as the network may.
-    public func breakConnections() { transport?.breakStreams() }
+    public func breakConnections(toPort port: UInt16? = nil) { transport?.breakStreams(toPort: port) }
 
     // MARK: What was seen
 

@@ -30,30 +30,47 @@ extension Interop {
             await kamailio.stop()
         }
 
-        /// With + 1.3 too, which both then prefer. Known fault: now and then Kamailio does not find its connection to a phone for
-        /// a request in the dialog (it answers 477), and the BYE of such a call is not answered.
-        @Test(arguments: ["TLSv1.2", "TLSv1.2+"]) func aCallThroughKamailioIsHeardByBoth(method: String) async throws {
-            await withKnownIssue("a BYE over TLS through Kamailio is sometimes not answered", isIntermittent: true) {
-                try await callThroughKamailio(method)
+        /// With + 1.3 too, which both then prefer; the last phone offers nothing else.
+        @Test(arguments: [
+            ("TLSv1.2", "tls", "TLSv1.2", []), ("TLSv1.2+", "tls", "TLSv1.3", []), ("TLSv1.2+", "wss", "TLSv1.3", []),
+            ("TLSv1.2+", "tls", "TLSv1.3", ["--tls-version", "1.3"]),
+        ])
+        func aCallThroughKamailioIsHeardByBoth(method: String, transport: String, version: String, more: [String]) async throws {
+            // The BYE and the last REGISTER are answered at once; what is late is the end of the process, as this test sees it.
+            await withKnownIssue("the end of the caller's process is sometimes seen late", isIntermittent: true) {
+                try await callThroughKamailio(method, transport, version, more)
             }
         }
 
-        private func callThroughKamailio(_ method: String) async throws {
+        private func callThroughKamailio(_ method: String, _ transport: String, _ version: String, _ more: [String]) async throws {
             let (authority, right, _) = try shared.get()
             try await withKamailio(right, method) { kamailio in
                 let folder = try Bench.folder()
                 let bob = try Bench.handset(
                     ["answer", "--calls", "1", "--codecs", "pcmu", "--play", Bench.italian, "--record", folder + "/bob.wav"]
-                        + kamailio.secureAccount("bob", authorities: authority.file), password: "bob-secret")
-                try await bob.wait(for: "registration", ["state": "registered"])
+                        + kamailio.secureAccount("bob", authorities: authority.file, transport: transport) + more, password: "bob-secret")
+                try await bob.wait(for: "registration", ["state": "registered", "tls": version])
                 let alice = try Bench.handset(
                     ["call", "bob", "--play", Bench.english, "--record", folder + "/alice.wav", "--duration", "4"]
-                        + kamailio.secureAccount("alice", authorities: authority.file), password: "alice-secret")
-                #expect(try await alice.exitStatus(within: 20) == 0, "\(alice.transcript)")
+                        + kamailio.secureAccount("alice", authorities: authority.file, transport: transport) + more,
+                    password: "alice-secret")
+                #expect(try await alice.exitStatus(within: 12) == 0, "\(alice.transcript)")
                 #expect(try await bob.exitStatus(within: 5) == 0, "\(bob.transcript)")
                 #expect(alice.events("warning").isEmpty && bob.events("warning").isEmpty)
                 try expectHeard(Bench.italian, in: folder + "/alice.wav", seconds: 3)
                 try expectHeard(Bench.english, in: folder + "/bob.wav", seconds: 3)
+            }
+        }
+
+        @Test func aServerWithoutTheVersionThatIsWantedIsToldInPlainWords() async throws {
+            let (authority, right, _) = try shared.get()
+            try await withKamailio(right, "TLSv1.2") { kamailio in
+                let phone = try Bench.handset(
+                    ["register", "--once", "--tls-version", "1.3"] + kamailio.secureAccount("alice", authorities: authority.file),
+                    password: "alice-secret")
+                #expect(try await phone.exitStatus(within: 10) == 1, "\(phone.transcript)")
+                let failed = try await phone.wait(for: "registration", ["state": "failed"], within: 1)
+                #expect((failed["cause"] as? String)?.hasPrefix("tls.") == true, "\(phone.transcript)")
             }
         }
 

@@ -9,9 +9,12 @@ struct Kamailio {
     let port: Int
     let securePort: Int
     private var isSecure: Bool
+    /// What stands before it: phones go there, and it says so in Record-Route.
+    private let relay: Relay?
     let domain = "example.net"
 
-    var address: String { "127.0.0.1:\(port)" }
+    /// Where phones reach it.
+    var address: String { "127.0.0.1:\(relay?.port ?? port)" }
 
     /// What Kamailio shows where it listens with TLS as well, and which versions it takes, in its own words.
     struct Secure {
@@ -20,7 +23,7 @@ struct Kamailio {
         var method: String
     }
 
-    static func start(secure: Secure? = nil) async throws -> Kamailio {
+    static func start(secure: Secure? = nil, behind relay: Relay? = nil) async throws -> Kamailio {
         let page = try String(contentsOfFile: Bench.root + "/docs/kamailio.md", encoding: .utf8)
         guard let start = page.range(of: "```kamailio\n"), let end = page.range(of: "\n```", range: start.upperBound..<page.endIndex) else {
             throw Subprocess.Failure(description: "docs/kamailio.md holds no configuration")
@@ -31,21 +34,24 @@ struct Kamailio {
         let securePort = try Bench.freePort()
         if let secure { text = try configuration(of: secure) + text.replacingOccurrences(of: "#!KAMAILIO\n", with: "") }
         try text.write(toFile: folder + "/kamailio.cfg", atomically: true, encoding: .utf8)
-        let process = try await run(folder, port, securePort: secure == nil ? nil : securePort)
-        return Kamailio(process: process, folder: folder, port: port, securePort: securePort, isSecure: secure != nil)
+        relay?.lead(to: port)
+        let process = try await run(folder, port, securePort: secure == nil ? nil : securePort, relay)
+        return Kamailio(process: process, folder: folder, port: port, securePort: securePort, isSecure: secure != nil, relay: relay)
     }
 
     /// Ends it and starts it anew at the same port: connections are closed, registrations forgotten.
     mutating func restart() async throws {
         await process.stop()
-        process = try await Self.run(folder, port, securePort: isSecure ? securePort : nil)
+        process = try await Self.run(folder, port, securePort: isSecure ? securePort : nil, relay)
     }
 
-    private static func run(_ folder: String, _ port: Int, securePort: Int?) async throws -> Subprocess {
+    private static func run(_ folder: String, _ port: Int, securePort: Int?, _ relay: Relay?) async throws -> Subprocess {
+        let shown = relay.map { "/127.0.0.1:\($0.port)" } ?? ""
         let process = try Subprocess(
             "/usr/sbin/kamailio",
             [
-                "-f", folder + "/kamailio.cfg", "-l", "udp:127.0.0.1:\(port)", "-l", "tcp:127.0.0.1:\(port)", "-Y", folder, "-P",
+                "-f", folder + "/kamailio.cfg", "-l", "udp:127.0.0.1:\(port)\(shown)", "-l", "tcp:127.0.0.1:\(port)\(shown)", "-Y", folder,
+                "-P",
                 folder + "/kamailio.pid", "-DD", "-E", "-m", "64", "-M", "8",
             ] + (securePort.map { ["-l", "tls:127.0.0.1:\($0)"] } ?? []), directory: folder)
         for _ in 0..<300 where !answers(port) {
@@ -67,12 +73,12 @@ struct Kamailio {
             .replacingOccurrences(of: "TLSv1.2+", with: secure.method) + "\n"
     }
 
-    /// The options of an account here over TLS.
-    func secureAccount(_ user: String, authorities: String) -> [String] {
+    /// The options of an account here over TLS, or over a WebSocket in it.
+    func secureAccount(_ user: String, authorities: String, transport: String = "tls") -> [String] {
         [
-            "--account", "sip:\(user)@\(domain)", "--proxy", "sip:127.0.0.1:\(securePort);transport=tls;lr", "--listen", "127.0.0.1:0",
-            "--transport", "tls", "--ca", authorities,
-        ]
+            "--account", "sip:\(user)@\(domain)", "--proxy", "sip:127.0.0.1:\(securePort);transport=\(transport);lr", "--listen",
+            "127.0.0.1:0", "--transport", transport, "--ca", authorities,
+        ] + (transport == "wss" ? ["--ws-path", "/ws"] : [])
     }
 
     /// Whether somebody accepts TCP connections at the port.

@@ -34,6 +34,7 @@ arguments.add_argument("--record")
 arguments.add_argument("--publish", action="store_true", help="publish the presence of the account")
 arguments.add_argument("--auto-answer", type=int, default=0, help="answer every call with this status")
 arguments.add_argument("--prack", action="store_true", help="require reliable provisional responses")
+arguments.add_argument("--min-se", type=int, default=90, help="refuse a shorter session timer with 422; pjsip takes none under 90")
 arguments.add_argument("--timer", type=int, default=0, help="require a session timer of so many seconds")
 options = arguments.parse_args()
 
@@ -182,7 +183,7 @@ if options.prack:
     account_configuration.callConfig.prackUse = pj.PJSUA_100REL_MANDATORY
 if options.timer:
     account_configuration.callConfig.timerUse = pj.PJSUA_SIP_TIMER_REQUIRED
-    account_configuration.callConfig.timerMinSESec = 90
+    account_configuration.callConfig.timerMinSESec = options.min_se
     account_configuration.callConfig.timerSessExpiresSec = options.timer
 account_configuration.presConfig.publishEnabled = options.publish
 account = Account()

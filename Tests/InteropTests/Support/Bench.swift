@@ -2,7 +2,6 @@
 
 import Foundation
 import Synchronization
-import TestArtefacts
 
 /// What the interop tests share: where things are, free ports, a folder of a test's own.
 enum Bench {

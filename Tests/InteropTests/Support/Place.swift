@@ -59,6 +59,18 @@ struct Place {
         return peer
     }
 
+    /// Today's baresip as a user of the server, registered. What it records begins anew after each hold.
+    func baresipPython(_ user: String, play: String? = nil, record: String? = nil, more: [String] = []) async throws -> Subprocess {
+        let peer = try Subprocess(
+            Bench.python,
+            [
+                Bench.peer("baresip_python_peer.py"), "--port", "\(try Bench.freePort())", "--rtp-port", "\(try Bench.freePort() & ~1)",
+                "--user", user, "--domain", domain, "--password", "\(user)-secret", "--server", "sip:127.0.0.1:\(port)",
+            ] + (play.map { ["--play", $0] } ?? []) + (record.map { ["--record", $0] } ?? []) + more)
+        try await peer.wait(for: "ready", within: 15)
+        return peer
+    }
+
     func stop() async {
         await server.stop()
         try? FileManager.default.removeItem(atPath: folder)

@@ -128,6 +128,35 @@ import Testing
         #expect(scene.settles(within: .seconds(34)))
     }
 
+    @Test("a proxy of the route is dead: after some seconds the BYE goes straight to the other side")
+    func deadRoute() throws {
+        let scene = Scene()
+        let (id, _) = try scene.answeredOutgoing(headers: [(.recordRoute, "<sip:10.0.0.77;lr>")])
+        scene.on { $0.hangUp(id, now: $1) }
+        #expect(scene.phone.ends.map(\.cause.code) == ["call.hung-up"])
+        scene.network.run(.seconds(3))
+        #expect(scene.peer.requests(.bye).isEmpty)
+        scene.network.run(.seconds(2))
+        let bye = try required(scene.peer.requests(.bye).first)
+        #expect(bye.values(.route).isEmpty && "\(bye.requestURI)" == "sip:peer@10.0.0.9:5060")
+        scene.peer.respond(200, to: bye)
+        #expect(scene.settles(within: .seconds(34)))
+        #expect(scene.phone.warnings.isEmpty && scene.phone.agent.counters[.byeDetours] == 1)
+    }
+
+    @Test("neither the route nor the other side answers the BYE: whoever hung up is told, and nothing stays")
+    func lostBye() throws {
+        for route in [[], [(HeaderName.recordRoute, "<sip:10.0.0.77;lr>")]] {
+            let scene = Scene()
+            let (id, _) = try scene.answeredOutgoing(headers: route)
+            scene.network.loses = { _ in true }
+            scene.on { $0.hangUp(id, now: $1) }
+            #expect(scene.settles(within: .seconds(40)))
+            #expect(scene.phone.warnings.map(\.code) == ["call.bye-unanswered"])
+            #expect(scene.phone.ends.count == 1 && scene.phone.agent.counters[.byeDetours] == route.count)
+        }
+    }
+
     @Test("hanging up twice, or what is already over, changes nothing")
     func twice() throws {
         let scene = Scene()
@@ -205,6 +234,7 @@ import Testing
         scene.on { $0.shutDown(now: $1) }
         scene.network.run(.seconds(2))
         #expect(scene.phone.hasStopped)
+        #expect(scene.phone.warnings.map(\.code) == ["call.bye-unanswered"], "told before it stops")
         #expect(scene.phone.agent.sessionCount == 0 && scene.phone.agent.timerCount == 0)
     }
 }

@@ -36,6 +36,21 @@ import Testing
         #expect(scene.phone.agent.counters[.callsReplaced] == 1)
     }
 
+    /// RFC 3911 is not supported: what requires it is refused, what only mentions it is a call like any other.
+    @Test func whoeverRequiresToJoinACallIsRefused() throws {
+        let scene = Scene()
+        let (_, invite) = try scene.answeredOutgoing()
+        let join = "Join: \(invite.callID);to-tag=\(invite.from.tag ?? "");from-tag=peer"
+        #expect(replace(scene, [join, "Require: join"]) == 420)
+        let refusal = try required(scene.peer.responses(.invite).last { $0.statusCode == 420 })
+        #expect(refusal.values(.unsupported) == ["join"])
+        #expect(scene.phone.incoming.isEmpty && scene.phone.ends.isEmpty)
+        let other = Scene()
+        let (_, second) = try other.answeredOutgoing()
+        #expect(replace(other, ["Join: \(second.callID);to-tag=\(second.from.tag ?? "");from-tag=peer"]) == nil)
+        #expect(other.phone.ends.isEmpty && other.phone.incoming.last?.1.replaces == nil)
+    }
+
     @Test func aCallOfOursThatRingsIsReplacedAndCancelled() throws {
         let scene = Scene()
         let (_, invite) = try scene.outgoing()

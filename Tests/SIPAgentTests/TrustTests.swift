@@ -114,6 +114,43 @@ import Testing
         #expect(scene.phone.ends.map(\.cause.code) == ["call.unauthorized"])
     }
 
+    @Test("V-027: an account that never registers learns its realm from its own server's first challenge, and no other after that")
+    func learnedOnce() throws {
+        let scene = Scene()
+        let account = scene.addAccount(registers: false)
+        let (id, invite) = try scene.outgoing(account: account)
+        scene.peer.respond(407, to: invite, headers: challenges(("test", "mine")))
+        scene.network.run(.milliseconds(50))
+        let again = try required(scene.peer.requests(.invite).last)
+        #expect(again.first(.proxyAuthorization)?.contains("realm=\"test\"") == true)
+        // The callee behind the server asks too: for nothing of his.
+        scene.peer.respond(401, to: again, headers: [(.wwwAuthenticate, "Digest realm=\"callee\", nonce=\"harvest\", qop=\"auth\"")])
+        scene.network.run(.seconds(1))
+        #expect(scene.peer.requests(.invite).count == 2)
+        #expect(scene.phone.ends.map(\.cause.code) == ["call.unauthorized"])
+        scene.on { $0.hangUp(id, now: $1) }
+        // The realm stays what it was, for the next call too.
+        let (_, next) = try scene.outgoing(account: account)
+        scene.peer.respond(407, to: next, headers: challenges(("evil", "harvest")))
+        scene.network.run(.seconds(1))
+        #expect(scene.peer.requests(.invite).count == 3)
+    }
+
+    @Test("V-027: an account that never registers answers nobody but its own server, whatever the realm")
+    func learnedFromStranger() throws {
+        let scene = Scene()
+        let account = scene.addAccount(registers: false)
+        let stranger = ScriptedPeer(scene.network, 66)
+        _ = try scene.phone.agent.invite(
+            from: account, to: .sip(SIPURI(user: "x", host: .address(stranger.address.ip))), offer: sdpBytes, now: scene.network.now)
+        scene.phone.drain()
+        scene.network.run(.milliseconds(50))
+        let invite = try required(stranger.requests(.invite).first)
+        stranger.respond(407, to: invite, headers: challenges(("test", "harvest")))
+        scene.network.run(.seconds(1))
+        #expect(stranger.requests(.invite).count == 1 && stranger.requests(.invite).allSatisfy { $0.first(.proxyAuthorization) == nil })
+    }
+
     @Test("V-027: with a realm configured no other is answered, not even the registrar's")
     func configuredRealm() throws {
         let scene = Scene()

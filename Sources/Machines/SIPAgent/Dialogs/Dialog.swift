@@ -88,6 +88,12 @@ struct Dialog: Sendable {
         return makeRequest(method, sequence: localSequence)
     }
 
+    /// The same straight to the remote target, past the route set: a leniency for where that is dead.
+    mutating func makeDirectRequest(_ method: Method) -> (message: MessageBuilder, requestURI: URI) {
+        localSequence &+= 1
+        return makeRequest(method, sequence: localSequence, routes: [])
+    }
+
     /// The ACK to a 2xx of the INVITE with that number (§13.2.2.4); it does not count up.
     func makeACK(sequence: UInt32) -> MessageBuilder { makeRequest(.ack, sequence: sequence).message }
 
@@ -98,8 +104,10 @@ struct Dialog: Sendable {
         return (first.uri.asRequestURI, routes.dropFirst() + [NameAddress(uri: target)])
     }
 
-    private func makeRequest(_ method: Method, sequence: UInt32) -> (message: MessageBuilder, requestURI: URI) {
-        let (requestURI, routes) = Self.aim(routeSet, at: remoteTarget)
+    private func makeRequest(
+        _ method: Method, sequence: UInt32, routes: [NameAddress]? = nil
+    ) -> (message: MessageBuilder, requestURI: URI) {
+        let (requestURI, routes) = Self.aim(routes ?? routeSet, at: remoteTarget)
         var builder = MessageBuilder(request: method, uri: requestURI)
         for route in routes { builder.add(.route, route.description) }
         builder.add(.maxForwards, "70")

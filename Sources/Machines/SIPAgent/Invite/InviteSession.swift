@@ -90,6 +90,8 @@ final class InviteSession {
     var owesBye = false
     /// The BYE went out or came.
     var byeDone = false
+    /// The user hung up, and is to know if nobody heard of it.
+    var tellsLostBye = false
     /// Told to the peer in our BYE or CANCEL (RFC 3326); nil: nothing.
     var endHeaders: [(HeaderName, String)] = []
     /// The session that ends when this one is answered (RFC 3891).

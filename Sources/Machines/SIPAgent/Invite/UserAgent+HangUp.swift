@@ -21,6 +21,8 @@ extension UserAgent {
         if let reason = reason ?? cause?.status.map({ Reason(cause: $0, text: cause?.sentence) }) {
             session.endHeaders.append((.reason, reason.description))
         }
+        // A peer that was lost is not expected to answer.
+        session.tellsLostBye = cause == nil
         hangUp(session, cause: cause, refusal: cause?.status ?? 603, now: now)
         pump(now)
     }
@@ -37,6 +39,7 @@ extension UserAgent {
         case .ringing: refuseInvite(session, (300..<700).contains(refusal) ? refusal : 603, now: now)
         case .awaitingACK: session.owesBye = true
         case .established:
+            acknowledge(session.id, answer: nil, now: now)
             if let server = session.serverInvite, server.success != nil {
                 session.owesBye = true
             } else {
@@ -86,6 +89,7 @@ extension UserAgent {
         let request = makeRequest(.bye, .bye(session.id), in: &dialog, account: session.account)
         session.dialog = dialog
         for (name, value) in session.endHeaders { request.message.add(name, value) }
+        request.mayDetour = !dialog.routeSet.isEmpty
         start(request, now: now)
     }
 

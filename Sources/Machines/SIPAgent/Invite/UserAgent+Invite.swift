@@ -220,8 +220,8 @@ extension UserAgent {
 
     /// The answer to an offer that came in the 2xx: it goes out in the ACK (§13.2.2.4).
     public func acknowledge(_ id: SessionID, answer: [UInt8]?, now: MonotonicTime) {
-        guard let session = sessions[id], session.phase == .answering, let transaction = session.acceptedInvite,
-            let dialog = session.dialog
+        guard let session = sessions[id], session.phase == .answering || session.phase == .established,
+            let transaction = session.acceptedInvite, let dialog = session.dialog
         else { return }
         session.phase = .established
         session.acceptedInvite = nil

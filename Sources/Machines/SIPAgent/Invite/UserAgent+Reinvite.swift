@@ -3,6 +3,7 @@
 // Our re-INVITEs (RFC 3261 §14.1): hold, resume, another address.
 //
 //   reinvite ─► sent ─ 2xx ─► ACK, reinviteAnswered
+//   (no offer)   │  └ with the offer ─► reinviteAnswered ─► acknowledge: ACK with the answer
 //                │ 491: 2.1–4 s if the Call-ID is ours, else 0–2 s ─► reinviteDue ─► reinvite with a fresh offer
 //                │ 408, 481, time-out: the dialog is lost           (B-020: nothing else ends the session)
 //                └ anything else: the old session goes on
@@ -14,13 +15,14 @@ extension UserAgent {
     /// Changes the session. While another INVITE is in progress in the dialog, `reinviteFailed(willRetry: true)` follows
     /// and `reinviteDue` when the way is free.
     ///
+    /// - Parameter offer: nil asks the other side for its offer; `acknowledge` answers it.
     /// - Parameter isMove: it tells a new address after a change of the network: without an answer it is tried again.
-    public func reinvite(_ id: SessionID, offer: [UInt8], isMove: Bool = false, now: MonotonicTime) {
+    public func reinvite(_ id: SessionID, offer: [UInt8]?, isMove: Bool = false, now: MonotonicTime) {
         guard let session = sessions[id], session.phase != .over else { return }
         session.reinviteIsWanted = false
         if isMove { session.isMoving = true }
         guard session.phase == .established, session.serverInvite == nil, session.reinvite == nil, session.serverUpdate == nil,
-            !timers.isArmed(.reinvite(id)), var dialog = session.dialog
+            session.acceptedInvite == nil, !timers.isArmed(.reinvite(id)), var dialog = session.dialog
         else {
             session.reinviteIsWanted = true
             emit(.reinviteFailed(id, Causes.reinvitePending, willRetry: true))
@@ -31,7 +33,7 @@ extension UserAgent {
         request.isAnonymous = session.isAnonymous
         request.message.add(.allow, Self.allowedMethods)
         keepTimer(request, of: session)
-        request.message.setBody(offer, type: "application/sdp")
+        if let offer { request.message.setBody(offer, type: "application/sdp") } else { request.wantsOffer = true }
         session.reinvite = request
         start(request, now: now)
         pump(now)
@@ -95,10 +97,12 @@ extension UserAgent {
         let accepted = AcceptedInvite(request: request)
         accepted.legs.append(AcceptedInvite.Leg(remoteTag: dialog.id.remoteTag))
         acceptedInvites[transaction] = accepted
-        acknowledge(transaction, dialog, body: nil, now: now)
+        let isAwaited = request.wantsOffer && session.phase == .established
+        if isAwaited { session.acceptedInvite = transaction } else { acknowledge(transaction, dialog, body: nil, now: now) }
         guard session.phase != .over else { return }
         adoptTimer(session, from: response, now: now)
         emit(.reinviteAnswered(session.id, response))
+        if isAwaited { return }
         reinviteIfWanted(session, now: now)
     }
 

@@ -19,7 +19,7 @@ public enum AgentCounter: Int, CounterName {
     case redirectionFollowed, redirectionLoop, redirectionLimit, redirectionUnusable
     case reliableRinging, missingPRACK, unmatchedPRACK
     case updatesIn, updatesOut
-    case forkLimit, ackWithoutWay
+    case forkLimit, ackWithoutWay, ackGivenUp, byeDetours, byeUnanswered
     case referralsOut, referralsIn, referralRefused, referralUnusable, referralLimit, referralExpired, unknownReferral
     case callsReplaced, replacementRefused
     case subscriptions, subscriptionLimit, subscriptionForkLimit, subscriptionLost, notifications, notificationUnmatched

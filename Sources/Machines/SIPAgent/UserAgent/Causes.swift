@@ -34,6 +34,15 @@ enum Causes {
             "call.ack-unroutable", "The call was answered, but the address that the other side gave for itself leads nowhere.",
             evidence: evidence)
     }
+
+    /// We hung up, and nobody confirmed it.
+    static func byeUnanswered(_ target: String, _ failure: RequestFailure) -> Cause {
+        var evidence = [Cause.Evidence("target", printable(target))]
+        if case .notLocated(let reason) = failure { evidence.append(.init("name", printable(reason.text))) }
+        return Cause(
+            "call.bye-unanswered", "The call is over here, but the other side did not confirm it and may still wait.", evidence: evidence)
+    }
+
     static let noAnswerInACK = Cause("call.no-media-answer", "The caller confirmed the call without saying how to talk.")
 
     static let sessionExpired = Cause("call.session-expired", "The other side did not confirm that the call is still up.")

@@ -58,6 +58,8 @@ final class ClientRequest {
     var requestURI: URI
     /// The host of our From is that of our address, which is known when the target is.
     var fillsLocalHost = false
+    /// A re-INVITE without an offer: the other side makes it in its 2xx.
+    var wantsOffer = false
     /// Our Contact does not name us.
     var isAnonymous = false
     /// Whether the next target may be tried after a failure (outside dialogs).
@@ -113,8 +115,11 @@ final class ClientRequest {
     /// RFC 3261 §8.1.1.8: where the Request-URI or the first hop is `sips`, so is our Contact.
     var needsSecureContact: Bool { (requestURI.sip?.isSecure ?? false) || (nextHop.sip?.isSecure ?? false) }
 
+    /// It is a BYE by way of a route: where that is dead it goes past it.
+    var mayDetour = false
+
     /// Whether a silent target can be left for another one.
-    var hasFurtherTarget: Bool { mayChangeTarget && triedTargets < targets.count }
+    var hasFurtherTarget: Bool { mayChangeTarget && triedTargets < targets.count || mayDetour }
 
     /// The target that the last try went to.
     var target: SignallingTarget? { triedTargets > 0 && triedTargets <= targets.count ? targets[triedTargets - 1] : nil }

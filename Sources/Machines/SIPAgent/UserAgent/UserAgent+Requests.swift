@@ -150,7 +150,9 @@ extension UserAgent {
         case .refer(let id): handleReferOutcome(outcome, request, id, now: now)
         case .notify(let id): handleNotifyOutcome(outcome, id, now: now)
         case .event(let purpose): handleEventOutcome(outcome, request, purpose, now: now)
-        case .bye, .abandonFork, .prack: break
+        case .bye:
+            if let session { handleByeOutcome(outcome, request, session, now: now) }
+        case .abandonFork, .prack: break
         }
         if let session { removeIfFinished(session) }
     }

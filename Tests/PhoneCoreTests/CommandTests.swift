@@ -67,10 +67,11 @@ import Testing
         if phase == .unknown || phase == .ended { return command == .hangUp ? nil : .noSuchCall }
         switch command {
         case .answer, .reject: return phase == .ringing ? nil : .wrongState
-        case .hold, .resume, .infoDigits: return phase == .established ? nil : .wrongState
+        case .infoDigits: return phase == .established ? nil : .wrongState
         // Early media carries digits too.
         case .digits, .inbandDigits: return [.early, .accepting, .established].contains(phase) ? nil : .wrongState
-        case .mute, .statistics, .port, .hangUp: return nil
+        // Before the answer a hold waits for it.
+        case .mute, .statistics, .port, .hangUp, .hold, .resume: return nil
         }
     }
 

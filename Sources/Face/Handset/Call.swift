@@ -59,9 +59,13 @@ public final class Call: Sendable {
     /// - Parameter reason: told to the other side (RFC 3326).
     public func hangUp(reason: Reason? = nil) async { await phone.hangUp(id, reason: reason) }
 
+    /// Puts the call on hold; before the answer: as soon as it is answered.
     public func hold() async throws(PhoneError) { try await phone.hold(id) }
 
     public func resume() async throws(PhoneError) { try await phone.resume(id) }
+
+    /// Asks the other side to make an offer anew, by a re-INVITE without one; events tell what changes.
+    public func requestOffer() async throws(PhoneError) { try await phone.requestOffer(id) }
 
     /// Keeps our sound from the peer, or lets it through.
     public func setMuted(_ isMuted: Bool) async throws(PhoneError) { try await phone.setMuted(id, isMuted) }

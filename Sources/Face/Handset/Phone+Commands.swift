@@ -45,6 +45,12 @@ extension Phone {
         try core.resume(call, now: loop.now)
     }
 
+    /// Asks the other side to make an offer anew.
+    public func requestOffer(_ call: CallID) throws(PhoneError) {
+        defer { drain() }
+        try core.requestOffer(call, now: loop.now)
+    }
+
     public func setMuted(_ call: CallID, _ isMuted: Bool) throws(PhoneError) {
         defer { drain() }
         try core.setMuted(call, isMuted, now: loop.now)
@@ -64,6 +70,9 @@ extension Phone {
 
     /// Who is at the other side; nil for a call that is over.
     public func remote(of call: CallID) -> URI? { core.remote(of: call) }
+
+    /// Whose call it is; nil: a direct one, or over.
+    public func account(of call: CallID) -> AccountID? { core.account(of: call) }
 
     public func port(of call: CallID) throws(PhoneError) -> PortID { try core.port(of: call) }
 

@@ -60,8 +60,10 @@ public actor Phone {
         incoming = EventChannel(keepsForFirstReader: settings.keepsForFirstReader)
         texts = EventChannel(keepsForFirstReader: settings.keepsForFirstReader)
         channel = EventChannel(limit: 4096, keepsForFirstReader: settings.keepsForFirstReader)
+        var configuration = settings.core
+        if let address = settings.mediaAddress, !address.isUnspecified { configuration.keepsMediaAddress = true }
         core = PhoneCore(
-            configuration: settings.core, cryptography: OpenSSLCryptography(), random: RandomSource(SecureRandom()))
+            configuration: configuration, cryptography: OpenSSLCryptography(), random: RandomSource(SecureRandom()))
         try open()
     }
 

@@ -29,7 +29,7 @@ public struct PhoneSettings: Sendable {
     /// Where to listen. A transport with connections need not be among them: an account is reached over the connection that it
     /// opened. Empty: UDP and TCP on any port of all IPv4 addresses.
     public var listeners: [Listener]
-    /// The address that media uses; nil: the first listener's, or the address of the route to the peer.
+    /// The address that media uses, whatever becomes of the network; nil: the first listener's, or the address of the route to the peer.
     public var mediaAddress: IPAddress?
     /// The UDP ports for RTP and RTCP; nil: any free pair.
     public var mediaPorts: ClosedRange<UInt16>?

@@ -29,6 +29,8 @@ final class Call {
         case none
         /// Our re-INVITE is out; `holds` is what it asks for.
         case offered(holds: Bool)
+        /// Our re-INVITE without an offer is out: the other side makes it.
+        case requested
         /// Our re-INVITE met a change of the peer's, and waits for its next try (RFC 3261 §14.1).
         case waiting
         /// We answered a re-INVITE without an offer with ours; the answer comes in the ACK.
@@ -67,6 +69,8 @@ final class Call {
     var wantsHold = false
     /// Our address is another one than the peer knows: a re-INVITE tells it as soon as one may be sent.
     var needsMove = false
+    /// The other side is to be asked for its offer as soon as a re-INVITE may be sent.
+    var wantsOffer = false
     /// What the last completed negotiation says.
     var isHeldLocally = false
     var isHeldRemotely = false

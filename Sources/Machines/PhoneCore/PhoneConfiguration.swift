@@ -27,6 +27,8 @@ public struct PhoneConfiguration: Sendable {
     public var transferDecisionLimit: Interval = .seconds(30)
     /// How long the old call stays after a successful transfer if the other side does not end it. Default 10 s.
     public var transferLinger: Interval = .seconds(10)
+    /// Whether the address of media was chosen by the user, and so stays what it is through changes of the network. Default false.
+    public var keepsMediaAddress = false
     /// The most calls in one conference. Default 16.
     public var maximumConferenceMembers = 16
 

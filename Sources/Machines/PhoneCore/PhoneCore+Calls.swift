@@ -108,6 +108,9 @@ extension PhoneCore {
     /// Who is at the other side: the one who was called, or who calls; nil for a call that is over.
     public func remote(of id: CallID) -> URI? { calls[id]?.remote?.uri }
 
+    /// Whose call it is; nil: a direct one, or over.
+    public func account(of id: CallID) -> AccountID? { calls[id]?.account }
+
     /// The state of a call; `.disconnected` for one that is over or never was.
     public func state(of id: CallID) -> CallState {
         guard let call = calls[id] else { return .disconnected }

@@ -9,7 +9,7 @@ import SIP
 import SIPAgent
 
 extension PhoneCore {
-    /// Puts the call on hold: our audio stops at once, the other side is told by a re-INVITE.
+    /// Puts the call on hold: our audio stops at once, the other side is told by a re-INVITE; before the answer that waits for it.
     public func hold(_ id: CallID, now: MonotonicTime) throws(PhoneError) { try setHold(id, true, now: now) }
 
     /// Takes the call off hold.
@@ -17,7 +17,6 @@ extension PhoneCore {
 
     private func setHold(_ id: CallID, _ holds: Bool, now: MonotonicTime) throws(PhoneError) {
         let call = try require(id)
-        guard case .established = call.phase else { throw PhoneError(.wrongState, "Only an answered call can be held or resumed.") }
         // What the user wants is not taken back when a transfer fails.
         if holds { transfers.outgoing(of: id)?.holds = false }
         guard call.wantsHold != holds else { return }
@@ -33,9 +32,9 @@ extension PhoneCore {
     func reconcileHold(_ id: CallID, now: MonotonicTime) {
         if !transfers.outgoing.isEmpty { continueTransfer(of: id, now: now) }
         guard let call = calls[id], let session = call.session, let local = call.local else { return }
-        guard case .established = call.phase, case .none = call.change, call.wantsHold != call.isHeldLocally || call.needsMove else {
-            return
-        }
+        guard case .established = call.phase, case .none = call.change,
+            call.wantsHold != call.isHeldLocally || call.needsMove || call.wantsOffer
+        else { return }
         offerChange(call, session, local, now: now)
     }
 
@@ -48,6 +47,11 @@ extension PhoneCore {
     }
 
     private func offerChange(_ call: Call, _ session: SessionID, _ local: SocketAddress, now: MonotonicTime) {
+        if call.wantsOffer, call.wantsHold == call.isHeldLocally, !call.needsMove {
+            call.wantsOffer = false
+            call.change = .requested
+            return agent.reinvite(session, offer: nil, now: now)
+        }
         call.change = .offered(holds: call.wantsHold)
         let offer = call.negotiation.makeOffer(local: local, direction: call.wantedDirection)
         agent.reinvite(session, offer: offer.serialized(), isMove: call.needsMove, now: now)
@@ -55,7 +59,9 @@ extension PhoneCore {
 
     /// Our re-INVITE was accepted.
     func reinviteAnswered(_ session: SessionID, _ message: SIPMessage, now: MonotonicTime) {
-        guard let id = callOfSession[session], let call = calls[id], case .offered = call.change else { return }
+        guard let id = callOfSession[session], let call = calls[id] else { return }
+        if case .requested = call.change { return answerRequestedOffer(call, session, message, now: now) }
+        guard case .offered = call.change else { return }
         call.change = .none
         call.needsMove = false
         do throws(SDPError) {
@@ -82,6 +88,7 @@ extension PhoneCore {
         guard let id = callOfSession[session], let call = calls[id] else { return }
         call.negotiation.withdrawOffer()
         if willRetry {
+            if case .requested = call.change { call.wantsOffer = true }
             call.change = .waiting
             return
         }

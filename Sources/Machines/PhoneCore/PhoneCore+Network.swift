@@ -6,6 +6,8 @@
 //   inviting      from an address that is gone: the INVITE is taken back and sent anew; else a re-INVITE after the answer
 //   established   re-INVITE with fresh Contact and SDP; the RTP sockets, SSRC and sequence numbers stay
 //
+// A media address that the user chose (`keepsMediaAddress`) stays in SDP; only the Contact is another one.
+//
 // The RTP sockets are bound to every address, so the system sends from the new one by itself.
 
 import Essentials
@@ -37,11 +39,11 @@ extension PhoneCore {
             fresh.isV6 == local.ip.isV6
         else { return }
         guard fresh != local.ip || change.refreshesAll else { return }
-        let moved = SocketAddress(fresh, local.port)
+        let moved = configuration.keepsMediaAddress ? local : SocketAddress(fresh, local.port)
         call.local = moved
         switch call.phase {
         case .openingOutgoing, .openingIncoming: break
-        case .ringing(let answer): call.phase = .ringing(answer: answer.map { Self.description($0, at: fresh) })
+        case .ringing(let answer): call.phase = .ringing(answer: answer.map { Self.description($0, at: moved.ip) })
         case .inviting where agent.isStranded(session):
             call.earlyAnswers = []
             call.mediaTag = nil

@@ -24,7 +24,7 @@ extension PhoneCore {
         transfers.ofReferral[id] = transfer.id
         if incoming.policy == .ask {
             agent.acceptReferral(id, isPending: true, now: now)
-            transfers.arm(transfer.id, at: now + configuration.transferDecisionLimit)
+            transfers.deadlines.arm(transfer.id, at: now + configuration.transferDecisionLimit)
             tell(transfer, .requested)
         } else {
             agent.acceptReferral(id, now: now)
@@ -38,7 +38,7 @@ extension PhoneCore {
         guard calls.count < configuration.maximumCalls else {
             throw PhoneError(.limit, "There are already \(calls.count) calls, the most that are allowed.")
         }
-        transfers.disarm(id)
+        transfers.deadlines.disarm(id)
         agent.continueReferral(transfer.referral, now: now)
         follow(transfer)
         drainAgent(now: now)
@@ -100,7 +100,11 @@ extension PhoneCore {
         transfer.isAnswered = true
         tell(transfer, .succeeded, fragment)
         // Who transferred us ends the old call; if they forget, we do.
-        if transfer.call != nil { transfers.arm(transfer.id, at: now + configuration.transferLinger) } else { transfers.forget(transfer) }
+        if transfer.call != nil {
+            transfers.deadlines.arm(transfer.id, at: now + configuration.transferLinger)
+        } else {
+            transfers.forget(transfer)
+        }
     }
 
     /// A call is over: the new one of a transfer, or the one that is transferred.

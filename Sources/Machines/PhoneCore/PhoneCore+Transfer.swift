@@ -27,12 +27,22 @@ extension PhoneCore {
         return transfer.id
     }
 
-    /// Joins the other sides of two answered calls: the first is asked to take our place in the second. Both are ended when
-    /// that is done; when it fails, both go on as they were.
+    /// Joins the other sides of two calls: the first, which is answered, is asked to take our place in the second. Both are
+    /// ended when that is done; when it fails, both go on as they were.
+    ///
+    /// A second call that only rings at the other side cannot be replaced (RFC 3891 §3): it is taken back, and the first is
+    /// transferred to its target (semi-attended, RFC 5589 §7).
     @discardableResult
     public func transfer(_ id: CallID, with other: CallID, now: MonotonicTime) throws(PhoneError) -> TransferID {
         guard id != other else { throw PhoneError(.wrongState, "A call cannot be joined with itself.") }
         let call = try requireTransferable(id)
+        if let ringing = calls[other], ringing.direction == .outgoing, ringing.answeredAt == nil, let target = ringing.target {
+            try hangUp(other, cause: PhoneCauses.transferred, now: now)
+            let transfer = OutgoingTransfer(
+                id: transfers.makeID(), call: id, other: nil, target: target, options: TransferOptions())
+            begin(transfer, call, now: now)
+            return transfer.id
+        }
         let second = try requireTransferable(other)
         guard let dialog = second.session.flatMap({ agent.dialog(of: $0) }) else {
             throw PhoneError(.wrongState, "Only answered calls can be joined.")

@@ -28,13 +28,13 @@ public final class PhoneCore {
     var callOfPort: [PortID: CallID] = [:]
     /// Calls whose last statistics have not come yet.
     var closingPorts: [PortID: ClosingPort] = [:]
-    var silences = CallDeadlines()
+    var silences = Deadlines<CallID>()
     /// Pauses between digits that go by INFO.
-    var pauses = CallDeadlines()
+    var pauses = Deadlines<CallID>()
     /// Tones that wait whether their digit comes by another way too.
-    var tones = CallDeadlines()
+    var tones = Deadlines<CallID>()
     /// Calls that answer themselves after a while.
-    var autoAnswers = CallDeadlines()
+    var autoAnswers = Deadlines<CallID>()
     var accounts: [AccountID: AccountConfiguration] = [:]
     /// The codecs of accounts that have their own.
     private var audioOfAccount: [AccountID: AudioCapabilities] = [:]
@@ -81,7 +81,7 @@ public final class PhoneCore {
         agent.advance(to: now)
         drainAgent(now: now)
         while let call = silences.popDue(at: now) { endVanished(call, now: now) }
-        while let transfer = transfers.popDue(at: now) { transferDue(transfer, now: now) }
+        while let transfer = transfers.deadlines.popDue(at: now) { transferDue(transfer, now: now) }
         while let call = pauses.popDue(at: now) { sendNextInfoDigit(call, now: now) }
         while let call = tones.popDue(at: now) { tonesDue(call, now: now) }
         while let call = autoAnswers.popDue(at: now) { answerDue(call, now: now) }
@@ -92,7 +92,7 @@ public final class PhoneCore {
     /// When `advance(to:)` must be called next; nil while nothing waits.
     public var nextDeadline: MonotonicTime? {
         var earliest = agent.nextDeadline
-        for deadline in [silences.next, pauses.next, tones.next, autoAnswers.next, transfers.nextDeadline, stopLimit] {
+        for deadline in [silences.next, pauses.next, tones.next, autoAnswers.next, transfers.deadlines.next, stopLimit] {
             if let deadline { earliest = min(earliest ?? deadline, deadline) }
         }
         return earliest

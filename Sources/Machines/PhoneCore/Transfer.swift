@@ -132,7 +132,8 @@ struct Transfers {
     var ofReferral: [ReferralID: TransferID] = [:]
     /// What is still to be told to those who referred us.
     var reports: [(referral: ReferralID, fragment: StatusFragment)] = []
-    private var deadlines: [(time: MonotonicTime, transfer: TransferID)] = []
+    /// Until when the user may decide, or the one who transferred us may hang up.
+    var deadlines = Deadlines<TransferID>()
     private var last: UInt64 = 0
 
     var isEmpty: Bool { outgoing.isEmpty && incoming.isEmpty && reports.isEmpty && deadlines.isEmpty }
@@ -159,24 +160,6 @@ struct Transfers {
     mutating func forget(_ transfer: IncomingTransfer) {
         incoming[transfer.id] = nil
         ofReferral[transfer.referral] = nil
-        disarm(transfer.id)
-    }
-
-    // MARK: Deadlines
-
-    var nextDeadline: MonotonicTime? { deadlines.first?.time }
-
-    mutating func arm(_ transfer: TransferID, at time: MonotonicTime) {
-        disarm(transfer)
-        let index = deadlines.firstIndex { $0.time > time } ?? deadlines.count
-        deadlines.insert((time, transfer), at: index)
-    }
-
-    mutating func disarm(_ transfer: TransferID) { deadlines.removeAll { $0.transfer == transfer } }
-
-    mutating func popDue(at now: MonotonicTime) -> TransferID? {
-        guard let first = deadlines.first, first.time <= now else { return nil }
-        deadlines.removeFirst()
-        return first.transfer
+        deadlines.disarm(transfer.id)
     }
 }

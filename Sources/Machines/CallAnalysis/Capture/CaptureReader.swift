@@ -80,6 +80,9 @@ public enum CaptureCounter: Int, CounterName {
     case messagesDropped
     /// The same packet captured twice.
     case messagesSeenTwice
+    /// Of a connection that carries TLS, or WebSocket: what it says is not seen.
+    case packetsOfTLS
+    case packetsOfWebSocket
     case mediaPackets
     case mediaFlowsDropped
 }

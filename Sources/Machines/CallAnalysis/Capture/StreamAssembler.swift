@@ -13,6 +13,8 @@ struct StreamAssembler: Sendable {
     private var framer = StreamFramer()
     /// Whether `framer` is between or inside messages that began where one begins.
     private var isInStep = false
+    /// Whether anything came but the opening of the connection.
+    private(set) var hasOctets = false
 
     init(limit: Int) { self.limit = limit }
 
@@ -20,6 +22,7 @@ struct StreamAssembler: Sendable {
     mutating func add(
         sequence: UInt32, bytes: ArraySlice<UInt8>, isStart: Bool, _ counters: inout Counters<CaptureCounter>
     ) -> [[UInt8]] {
+        if !bytes.isEmpty { hasOctets = true }
         if isStart {
             next = sequence &+ 1
             reset()

@@ -22,6 +22,8 @@ public struct TrafficReader: Sendable {
     private var directions: [Direction: Int] = [:]
     /// In the order in which they began.
     private var streams: [(direction: Direction, stream: StreamAssembler, last: MonotonicTime)] = []
+    /// By the place of their stream: connections that are not seen into.
+    private var sealed: [Int: CaptureCounter] = [:]
     private var ledger: MediaLedger
     private var traffic = Traffic()
 
@@ -152,9 +154,21 @@ public struct TrafficReader: Sendable {
             streams.append((direction, StreamAssembler(limit: limits.streamPending), time))
         }
         streams[place].last = time
+        if sealed[place] == nil, !streams[place].stream.hasOctets { sealed[place] = Self.seal(bytes) }
+        if let seal = sealed[place] {
+            if !bytes.isEmpty { traffic.counters.increment(seal) }
+            return
+        }
         let messages = streams[place].stream.add(
             sequence: segment.longNumber(4), bytes: bytes, isStart: flags & 0x02 != 0, &traffic.counters)
         for message in messages { note(message, .tcp, source, destination, time, fragments: 1) }
+    }
+
+    /// What hides SIP in a connection that begins so: a record of TLS (RFC 8446 §5.1), or the handshake of WebSocket (RFC 6455 §4).
+    private static func seal(_ bytes: ArraySlice<UInt8>) -> CaptureCounter? {
+        if bytes.count > 5, (20...23).contains(bytes.octet(0)), bytes.octet(1) == 3, bytes.octet(2) <= 4 { return .packetsOfTLS }
+        guard bytes.starts(with: "GET ".utf8) || bytes.starts(with: "HTTP/1.1 101".utf8) else { return nil }
+        return String(decoding: bytes.prefix(2048), as: UTF8.self).lowercased().contains("websocket") ? .packetsOfWebSocket : nil
     }
 
     // MARK: ICMP

@@ -36,9 +36,21 @@ extension CallAnalysis {
         if calls > 0 { parts.append(calls == 1 ? "1 call" : "\(calls) calls") }
         if registrations > 0 { parts.append(registrations == 1 ? "1 registration" : "\(registrations) registrations") }
         if rest > 0 { parts.append(rest == 1 ? "1 other conversation" : "\(rest) other conversations") }
-        guard !parts.isEmpty else { return "No SIP message was found." }
+        let unseen = self.unseen.map { " " + $0 } ?? ""
+        guard !parts.isEmpty else { return "No SIP message was found." + unseen }
         return
             "\(Words.list(parts)) in \(traffic.messages.count) messages; \(failed == 0 ? "none failed" : failed == 1 ? "1 failed" : "\(failed) failed")."
+            + unseen
+    }
+
+    /// What was hidden from the capture.
+    private var unseen: String? {
+        let parts = [("TLS", CaptureCounter.packetsOfTLS), ("WebSocket", .packetsOfWebSocket)].compactMap { name, counter in
+            let count = traffic.counters[counter]
+            return count == 0 ? nil : "\(count) \(count == 1 ? "packet" : "packets") of \(name)"
+        }
+        guard !parts.isEmpty else { return nil }
+        return "\(Words.list(parts)) cannot be seen into: the trace of the phone (--trace) holds what they carried."
     }
 
     private static func line(_ finding: Finding, _ number: Int?) -> String {

@@ -18,7 +18,9 @@ import Testing
         ("{\"command\":\"reject\"}", .reject(status: 486)),
         ("{\"command\":\"reject\",\"status\":603}", .reject(status: 603)), ("{\"command\":\"hangup\"}", .hangUp),
         ("{\"command\":\"statistics\"}", .statistics), ("{\"command\":\"call\",\"to\":\"100\"}", .call("100")),
-        ("{\"command\":\"quit\"}", .quit),
+        ("{\"command\":\"quit\"}", .quit), ("{\"command\":\"accounts\"}", .accounts),
+        ("{\"command\":\"request-offer\"}", .requestOffer),
+        ("{\"command\":\"use\",\"account\":2}", .use),
     ])
     func everyCommandIsRead(line: String, action: ControlCommand.Action) throws {
         #expect(try ControlCommand(parsing: line).action == action)
@@ -30,7 +32,7 @@ import Testing
 
     @Test(arguments: [
         "", "hold", "{}", "[]", "{\"command\":1}", "{\"command\":\"dance\"}", "{\"command\":\"dtmf\"}",
-        "{\"command\":\"dtmf\",\"digits\":\"\"}",
+        "{\"command\":\"dtmf\",\"digits\":\"\"}", "{\"command\":\"use\"}",
         "{\"command\":\"dtmf\",\"digits\":\"z\"}", "{\"command\":\"transfer\"}", "{\"command\":\"attended\",\"with\":2}",
         "{\"command\":\"answer\",\"others\":\"kill\"}",
         "{\"command\":\"conference\",\"calls\":[\"1\"]}", "{\"command\":\"refer\",\"peer\":\"1\"}",
@@ -39,6 +41,12 @@ import Testing
     func whatIsWrongIsSaid(line: String) {
         let failure = #expect(throws: ControlCommand.Failure.self) { try ControlCommand(parsing: line) }
         #expect(failure?.text.isEmpty == false)
+    }
+
+    @Test func aLineMayNameAnAccount() throws {
+        #expect(try ControlCommand(parsing: "{\"command\":\"call\",\"to\":\"100\",\"account\":\"sip:a@b\"}").account == "sip:a@b")
+        #expect(try ControlCommand(parsing: "{\"command\":\"call\",\"to\":\"100\",\"account\":2}").account == "2")
+        #expect(try ControlCommand(parsing: "{\"command\":\"call\",\"to\":\"100\"}").account == nil)
     }
 
     @Test func linesAreCutAtTheirEndsAndAtTheLimit() {

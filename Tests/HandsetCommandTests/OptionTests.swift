@@ -97,6 +97,25 @@ func invocation(_ arguments: String...) throws -> Invocation {
         #expect(Set(names).count == names.count)
     }
 
+    @Test func optionsBelongToTheAccountAfterWhichTheyStand() throws {
+        let it = try invocation(
+            "answer", "--proxy", "sip:all", "--request-header", "REGISTER X: 1", "--listen", "127.0.0.1:0", "--account", "a@x", "--expires",
+            "60", "--account", "b@y", "--proxy", "sip:own", "--no-register", "--request-header", "REGISTER Y: 2", "--json")
+        #expect(it.value("--account") == "a@x" && it.has("--json") && it.accounts.count == 2)
+        let (first, second) = (it.perAccount[0], it.perAccount[1])
+        #expect(first.value("--account") == "a@x" && second.value("--account") == "b@y")
+        #expect(first.value("--proxy") == "sip:all" && second.value("--proxy") == "sip:own")
+        #expect(first.value("--expires") == "60" && second.value("--expires") == nil)
+        #expect(!first.has("--no-register") && second.has("--no-register"))
+        #expect(first.all("--request-header") == ["REGISTER X: 1"])
+        #expect(second.all("--request-header") == ["REGISTER X: 1", "REGISTER Y: 2"])
+        #expect(first.value("--listen") == "127.0.0.1:0" && second.has("--json"))
+        #expect(throws: UsageError.self) { try invocation("answer", "--account", "a@x", "--expires", "1", "--expires", "2") }
+        #expect(throws: UsageError.self) {
+            try invocation("answer", "--account", "a@x", "--rtp-ports", "1-2", "--account", "b@x", "--rtp-ports", "3-4")
+        }
+    }
+
     @Test func secondsAreExact() {
         #expect(Seconds.parse("2.5")?.nanoseconds == 2_500_000_000)
         #expect(Seconds.parse("0.000000001")?.nanoseconds == 1)

@@ -53,6 +53,19 @@ import Testing
         #expect(failure?.status == .usage, "\(failure?.sentence ?? "")")
     }
 
+    @Test func everyAccountHasItsOwnPassword() throws {
+        let environment: (String) -> String? = { ["HANDSET_PASSWORD": "one", "HANDSET_PASSWORD_3": "three"][$0] }
+        let it = try AccountSettings.all(
+            try invocation("answer", "--account", "a@x", "--account", "b@x", "--account", "c@x"), environment: environment)
+        #expect(it.map(\.password) == [Secret("one"), nil, Secret("three")])
+        #expect(it.map { $0.address?.description } == ["sip:a@x", "sip:b@x", "sip:c@x"])
+        let none = try AccountSettings.all(try invocation("answer"), environment: environment)
+        #expect(none.count == 1 && none[0].address == nil)
+        let twice = try invocation("answer", "--account", "a@x", "--account", "sip:a@x")
+        let failure = #expect(throws: CommandFailure.self) { try AccountSettings.all(twice, environment: environment) }
+        #expect(failure?.sentence == "--account sip:a@x stands twice.")
+    }
+
     @Test func aSchemeMayBeLeftOut() throws {
         let it = try AccountSettings(
             try invocation("answer", "--account", "1001@example.net", "--proxy", "192.0.2.1:5070"), environment: { _ in nil })
@@ -140,6 +153,18 @@ import Testing
             try ServeSettings(try invocation("serve", "--listen", "tls:127.0.0.1:5061"))
         }
         #expect(failure?.sentence == "--listen tls needs --cert and --key.")
+    }
+
+    @Test func theServersRouteKeyComesFromAFileAndDoesNotPrint() throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("handset-key-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data("0123456789abcdef-key\n".utf8).write(to: file)
+        let it = try ServeSettings(try invocation("serve", "--route-key-file", file.path))
+        #expect(it.routeKey == Secret("0123456789abcdef-key") && !"\(it)".contains("abcdef"))
+        try Data("short\n".utf8).write(to: file)
+        let short = try invocation("serve", "--route-key-file", file.path)
+        #expect(#expect(throws: CommandFailure.self) { try ServeSettings(short) }?.status == .usage)
+        #expect(try ServeSettings(try invocation("serve")).routeKey == nil)
     }
 
     @Test func theServerListensOnBothTransportsByDefault() throws {

@@ -49,7 +49,7 @@ import Testing
     private static let id = CallID(rawValue: 7)
 
     private static func board() -> CallBoard {
-        var board = CallBoard(account: "1001")
+        var board = CallBoard(accounts: ["sip:1001@example.net"])
         board.note(.callState(id, .calling, status: 0, reason: ""), number: 1, remote: "sip:bob@example.net", at: .zero)
         return board
     }
@@ -69,6 +69,22 @@ import Testing
         board.note(.ended(Self.id, end), number: 1, remote: "", at: .zero + .seconds(67))
         #expect(board.status(at: .zero, columns: 80) == " 1001 not registered │ no call ")
         #expect(board.list(at: .zero) == ["  to   sip:bob@example.net  1:05"])
+    }
+
+    @Test func theStatusLineShowsEveryAccountAndWhichOneCalls() {
+        var board = CallBoard(accounts: ["sip:alice@a.example", "sip:office@b.example", "sip:office@c.example"])
+        let cause = Cause("registration.wrong-password", "The password is wrong.")
+        board.note(.refused(cause), of: "sip:office@b.example")
+        let words = "alice not registered │ *office@b.example refused: The password is wrong. │ office@c.example not registered"
+        board.choose("sip:office@b.example")
+        #expect(board.status(at: .zero, columns: 200) == " \(words) │ no call ")
+    }
+
+    @Test func anAccountIsNamedInACallOrTakenForAll() throws {
+        #expect(try PhoneLine.parse("call 1002 from office")?.get().account == "office")
+        #expect(try PhoneLine.parse("call 1002")?.get().account == nil)
+        #expect(try PhoneLine.parse("use 2")?.get().account == "2")
+        #expect(Self.action("use 2") == .use && Self.action("accounts") == .accounts)
     }
 
     @Test func aCallThatRingsIsAskedFor() {
@@ -142,8 +158,40 @@ import Testing
     }
 
     private static func account() throws -> RememberedAccount {
-        try #require(
+        var account = try #require(
             RememberedAccount(try invocation("phone", "--account", "sip:1001@example.net", "--transport", "tcp", "--password-file", "x")))
+        account.password = Secret("hush")
+        return account
+    }
+
+    @Test func severalAccountsAreRememberedEachWithItsOwn() throws {
+        let keyring = FakeKeyring(isThere: true)
+        let (memory, folder) = Self.memory(keyring)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let line = try invocation(
+            "phone", "--listen", "127.0.0.1:0", "--account", "a@x", "--transport", "tcp", "--account", "b@y", "--proxy", "sip:p")
+        var accounts = line.perAccount.compactMap { RememberedAccount($0) }
+        accounts[0].password = Secret("first")
+        accounts[1].password = Secret("second")
+        #expect(try memory.remember(accounts) == nil)
+        var warning: String?
+        let recalled = memory.recall(warning: &warning)
+        #expect(recalled.map(\.password) == [Secret("first"), Secret("second")])
+        var again = try invocation("phone")
+        RememberedAccount.apply(recalled, to: &again)
+        #expect(again.perAccount.map { $0.value("--account") } == ["a@x", "b@y"])
+        #expect(again.perAccount.map { $0.value("--proxy") } == [nil, "sip:p"])
+        #expect(again.perAccount.map { $0.value("--transport") } == ["tcp", nil])
+        #expect(again.perAccount.allSatisfy { $0.value("--listen") == "127.0.0.1:0" })
+        #expect(memory.forget() && keyring.secrets.withLock { $0.isEmpty })
+    }
+
+    @Test func anAccountOfBeforeThereCouldBeSeveralIsFound() throws {
+        let (memory, folder) = Self.memory(FakeKeyring(isThere: true))
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try TextFile.replace(memory.path, with: "{\"account\":{\"account\":\"sip:1001@example.net\"}}\n")
+        var warning: String?
+        #expect(memory.recall(warning: &warning).map(\.address) == ["sip:1001@example.net"])
     }
 
     private static func mode(_ path: String) throws -> Int {
@@ -154,14 +202,14 @@ import Testing
         let keyring = FakeKeyring(isThere: true)
         let (memory, folder) = Self.memory(keyring)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        #expect(try memory.remember(Self.account(), password: Secret("hush")) == nil)
+        #expect(try memory.remember([Self.account()]) == nil)
         let text = try String(contentsOfFile: memory.path, encoding: .utf8)
-        #expect(text == "{\"account\":{\"account\":\"sip:1001@example.net\",\"transport\":\"tcp\"}}\n")
+        #expect(text == "{\"accounts\":[{\"account\":\"sip:1001@example.net\",\"transport\":\"tcp\"}]}\n")
         var warning: String?
-        let recalled = try #require(memory.recall(warning: &warning))
-        #expect(recalled.password == Secret("hush") && warning == nil)
+        let recalled = memory.recall(warning: &warning)
+        #expect(recalled.map(\.password) == [Secret("hush")] && warning == nil)
         var line = try invocation("phone", "--transport", "udp")
-        recalled.apply(to: &line)
+        RememberedAccount.apply(recalled, to: &line)
         #expect(line.value("--account") == "sip:1001@example.net" && line.value("--transport") == "udp")
         #expect(memory.forget() && !memory.forget())
         #expect(keyring.secrets.withLock { $0.isEmpty })
@@ -170,18 +218,18 @@ import Testing
     @Test func withoutAKeyringThePasswordIsInAFileForItsOwnerAloneAndAWarningSaysSo() throws {
         let (memory, folder) = Self.memory(FakeKeyring(isThere: false))
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let warning = try memory.remember(Self.account(), password: Secret("hush"))
+        let warning = try memory.remember([Self.account()])
         #expect(warning?.contains("there is no session bus") == true && warning?.contains("hush") == false)
         #expect(try Self.mode(memory.path) == 0o600)
         #expect(try Self.mode(folder + "/handset") == 0o700)
         var other: String?
-        #expect(memory.recall(warning: &other)?.password == Secret("hush"))
+        #expect(memory.recall(warning: &other).map(\.password) == [Secret("hush")])
         #expect(other == nil)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: memory.path)
         _ = memory.recall(warning: &other)
         #expect(other?.contains("can be read by others") == true)
         // Written again it is closed again.
-        _ = try memory.remember(Self.account(), password: Secret("hush"))
+        _ = try memory.remember([Self.account()])
         #expect(try Self.mode(memory.path) == 0o600)
     }
 
@@ -191,7 +239,7 @@ import Testing
         for content in ["", "{", "{\"account\":{}}", "[]"] {
             try TextFile.replace(memory.path, with: content)
             var warning: String?
-            #expect(memory.recall(warning: &warning) == nil)
+            #expect(memory.recall(warning: &warning).isEmpty)
             #expect(warning?.contains("cannot be read as remembered settings") == true)
         }
     }

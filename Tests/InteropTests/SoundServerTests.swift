@@ -13,8 +13,9 @@ extension Interop {
             let folder: String
             var address: String { "unix:\(folder)/native" }
 
-            init() async throws {
-                folder = try Bench.folder()
+            /// - Parameter place: the folder of a server that was there before.
+            init(in place: String? = nil) async throws {
+                folder = try place ?? Bench.folder()
                 let log = folder + "/native"
                 // PulseAudio closes every descriptor that it inherits, the one among them by which Foundation sees the end of a
                 // program, and Foundation then waits for it and for no other: a shell stands between.
@@ -108,6 +109,26 @@ extension Interop {
             #expect(try await Self.wait(device, seconds: 5) { if case .failed = $0 { true } else { false } }, "\(device.state)")
             device.close()
             await server.stop()
+        }
+
+        @Test func aCallGetsItsSoundBackWhenTheServerReturns() async throws {
+            let server = try await Server()
+            let answering = try Bench.handset(["answer", "--listen", "127.0.0.1:0", "--calls", "1", "--echo"])
+            let port = try #require(try await answering.wait(for: "listening", ["transport": "udp"])["port"] as? Double)
+            let calling = try Subprocess(
+                Bench.handset, ["call", "sip:x@127.0.0.1:\(Int(port))", "--listen", "127.0.0.1:0", "--json", "--device", "default"],
+                environment: ["PULSE_SERVER": server.address])
+            try await calling.wait(for: "media")
+            try await Task.sleep(for: .milliseconds(500))
+            #expect(calling.events("warning").isEmpty, "\(calling.transcript)")
+            await server.process.stop()
+            try await calling.wait(for: "warning", ["code": "sound.device.failed"])
+            let again = try await Server(in: server.folder)
+            try await calling.wait(for: "warning", ["code": "sound.device.returned"])
+            #expect(calling.events("ended").isEmpty)
+            await calling.stop()
+            await answering.stop()
+            await again.stop()
         }
 
         /// The whole way: a call of the command with `--device`.

@@ -5,6 +5,8 @@ package struct ControlCommand: Sendable, Equatable {
     package enum Action: Sendable, Equatable {
         case hold
         case resume
+        /// The other side is to make an offer anew.
+        case requestOffer
         case mute
         case unmute
         case dtmf(String)
@@ -37,6 +39,9 @@ package struct ControlCommand: Sendable, Equatable {
         /// The network is another one: register and tell addresses anew.
         case network
         case quit
+        /// Tell of every account, and take one for calls.
+        case accounts
+        case use
         /// A message to somebody, or (nil) within a call.
         case message(to: String?, text: String)
         /// `package`: `mwi`, `dialog` or `presence`; `to` nil: the account's own.
@@ -51,8 +56,11 @@ package struct ControlCommand: Sendable, Equatable {
     package var name: String
     /// Which call; nil is the only one, or the newest.
     package var call: String?
+    /// Which account: its address, its user or its number; nil is the current one.
+    package var account: String?
 
-    package init(_ action: Action, name: String, call: String? = nil) {
+    package init(_ action: Action, name: String, call: String? = nil, account: String? = nil) {
+        self.account = account
         self.action = action
         self.name = name
         self.call = call
@@ -83,7 +91,10 @@ package struct ControlCommand: Sendable, Equatable {
         let action = try Self.action(name, object)
         var call = object["call"]?.text
         if case .integer(let number) = object["call"] { call = "\(number)" }
-        self.init(action, name: name, call: call)
+        var account = object["account"]?.text
+        if case .integer(let number) = object["account"] { account = "\(number)" }
+        if action == .use, account == nil { throw Failure(command: name, text: "use needs \"account\"") }
+        self.init(action, name: name, call: call, account: account)
     }
 
     private static func status(_ object: JSONValue, else usual: Double, _ name: String) throws(Failure) -> Int {
@@ -120,6 +131,7 @@ package struct ControlCommand: Sendable, Equatable {
         switch name {
         case "hold": return .hold
         case "resume": return .resume
+        case "request-offer": return .requestOffer
         case "mute": return .mute
         case "unmute": return .unmute
         case "dtmf":
@@ -149,6 +161,8 @@ package struct ControlCommand: Sendable, Equatable {
         case "wake": return .wake
         case "call": return .call(try needed("to"))
         case "network": return .network
+        case "accounts": return .accounts
+        case "use": return .use
         case "quit": return .quit
         case "message": return .message(to: object["to"]?.text, text: try needed("text"))
         case "subscribe", "unsubscribe":

@@ -10,6 +10,8 @@ package struct OptionSpec: Sendable {
     package var help: String
     /// May be given several times.
     package var repeats = false
+    /// Belongs to the account after whose `--account` it stands.
+    package var isOfAccount = false
     /// Why it does not work yet: one sentence. nil: it works.
     package var later: String?
     /// Values that do not work yet, each with its sentence. The key `*` stands for every value not in `worksWith`.
@@ -33,6 +35,13 @@ package struct OptionSpec: Sendable {
     /// An option without a value.
     package init(flag name: String, _ help: String, later: String? = nil) {
         self.init(name, "", .flag, help, later: later)
+    }
+
+    /// The same option, of an account.
+    package var ofAccount: OptionSpec {
+        var option = self
+        option.isOfAccount = true
+        return option
     }
 
     /// Why `value` cannot be used: wrong, or not there yet.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension OptionTable {
-    /// How calls behave: of an account or, without one, of the phone.
+    /// How calls behave.
     package static let calls = [
         OptionSpec(
             "--call-waiting", "on|off", .choice(["on", "off"]), "Whether a second call may ring; off refuses it with 486 (default on)."),
@@ -11,6 +11,10 @@ extension OptionTable {
         OptionSpec(
             "--reliable", "required|supported", .choice(["required", "supported"]),
             "When ringing is told reliably (100rel): where the caller requires or supports it (default required)."),
+    ]
+
+    /// How calls of an account behave.
+    package static let accountCalls = [
         OptionSpec(
             "--request-header", "'METHOD N: V'", .text, "A header field for every request of a method, such as 'REGISTER X-Site: 4'.",
             repeats: true),
@@ -18,7 +22,7 @@ extension OptionTable {
         OptionSpec(flag: "--strict-proxy", "The --proxy is a strict router (RFC 2543)."),
         OptionSpec(
             "--gateway", "HOST[:PORT]", .text, "Where a number is called when it cannot be reached over IP: a gateway to telephones."),
-    ]
+    ].map(\.ofAccount)
 
     /// How a call is placed.
     package static let placing = [

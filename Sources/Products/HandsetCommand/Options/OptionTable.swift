@@ -14,10 +14,16 @@ package enum OptionTable {
         OptionSpec(flag: "--control", "Read JSON lines from standard input (docs/events.md).")
     ]
 
+    /// Of one account. What stands before the first `--account` holds for all.
     package static let account = [
-        OptionSpec("--account", "sip:USER@DOMAIN", .text, "The address of record; without it, calls are direct and need no server."),
+        OptionSpec(
+            "--account", "sip:USER@DOMAIN", .text, "The address of record; without one, calls are direct and need no server.", repeats: true
+        ),
         OptionSpec("--auth-user", "NAME", .text, "The user name for digest (default: the account's user)."),
-        OptionSpec("--password-file", "FILE", .text, "The password: the first line of FILE (else the environment's HANDSET_PASSWORD)."),
+        OptionSpec(
+            "--password-file", "FILE", .text,
+            "The password: the first line of FILE (else HANDSET_PASSWORD of the environment, HANDSET_PASSWORD_2 for the second account, …)."
+        ),
         OptionSpec("--registrar", "URI", .text, "Where to register (default: the account's domain)."),
         OptionSpec("--proxy", "URI", .text, "Send every request outside dialogs through this proxy."),
         OptionSpec(
@@ -27,16 +33,7 @@ package enum OptionTable {
             "--transport", "udp|tcp|tls|ws|wss", .choice(["udp", "tcp", "tls", "ws", "wss"]),
             "How SIP travels (default: as DNS and URI say, else udp)."),
         OptionSpec(
-            "--keep-alive", "S", .integer(0...86400),
-            "Seconds between keep-alives at the most, where the server names none; 0: none (default 120, 29 over UDP)."),
-        OptionSpec(
             "--outbound", "on|off", .choice(["on", "off"]), "Register the flow, so that calls come over it (RFC 5626; default on)."),
-        OptionSpec(
-            "--listen", "[udp|tcp|tls|ws|wss:]HOST:PORT", .place,
-            "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0). What is no datagram needs no listener to be used.",
-            repeats: true),
-        OptionSpec("--rtp-ports", "LOW-HIGH", .ports, "The ports for RTP (default: any)."),
-        OptionSpec("--dns", "HOST:PORT", .address, "The DNS server to ask (default: the system's)."),
         OptionSpec(flag: "--no-register", "Do not register; implies --direct accept."),
         OptionSpec("--expires", "S", .integer(1...86400), "How long a registration is to last, in seconds (default 600)."),
         OptionSpec(
@@ -54,9 +51,6 @@ package enum OptionTable {
         OptionSpec(
             "--gruu", "off|public|temporary", .choice(["off", "public", "temporary"]),
             "Ask for a GRUU and tell it in calls (RFC 5627; default off)."),
-        OptionSpec(
-            "--network-watch", "on|off", .choice(["on", "off"]),
-            "Follow addresses that come and go as the system tells (default on); off: notice it by failed sends and silence."),
         OptionSpec("--ca", "FILE", .text, "The authorities to trust for TLS, PEM (default: the system's)."),
         OptionSpec("--cert", "FILE", .text, "Our certificate, PEM: for servers that ask for one, and where we listen with tls."),
         OptionSpec("--key", "FILE", .text, "The key of our certificate, PEM, not encrypted."),
@@ -65,11 +59,31 @@ package enum OptionTable {
             "--tls-version", "V", .choice(["1.2", "1.3"]), "The one version of TLS that is offered (default: both)."),
         OptionSpec("--ws-path", "PATH", .path, "The path of the server's WebSocket, such as /ws (default /)."),
         OptionSpec(flag: "--insecure", "Trust any certificate: whoever is on the way may listen in."),
+    ].map(\.ofAccount)
+
+    /// Of the phone, whatever accounts it has.
+    package static let network = [
+        OptionSpec(
+            "--keep-alive", "S", .integer(0...86400),
+            "Seconds between keep-alives at the most, where the server names none; 0: none (default 120, 29 over UDP)."),
+        OptionSpec(
+            "--listen", "[udp|tcp|tls|ws|wss:]HOST:PORT", .place,
+            "Where to listen for SIP; port 0 is any free one (default 0.0.0.0:0). What is no datagram needs no listener to be used.",
+            repeats: true),
+        OptionSpec("--rtp-ports", "LOW-HIGH", .ports, "The ports for RTP (default: any)."),
+        OptionSpec("--dns", "HOST:PORT", .address, "The DNS server to ask (default: the system's)."),
+        OptionSpec(
+            "--network-watch", "on|off", .choice(["on", "off"]),
+            "Follow addresses that come and go as the system tells (default on); off: notice it by failed sends and silence."),
         OptionSpec(
             "--ice", "off|on", .choice(["off", "on"]), "ICE (default off).", laterValues: ["on": "ICE comes with a later version."]),
         OptionSpec("--stun", "HOST:PORT", .text, "A STUN server.", later: "STUN comes with a later version."),
         OptionSpec("--turn", "URI", .text, "A TURN server.", later: "TURN comes with a later version."),
     ]
+
+    /// Of `call`, `message` and `subscribe`.
+    package static let from = OptionSpec(
+        "--from", "ACCOUNT", .text, "Which of several accounts: its address, its user, or its number from 1 (default: the first).")
 
     private static let laterSRTP = ["prefer": "SRTP comes with a later version.", "require": "SRTP comes with a later version."]
     private static let codecNames = ["opus", "g722", "pcmu", "pcma"]
@@ -140,6 +154,10 @@ package enum OptionTable {
         OptionSpec(
             "--digest", "LIST", .list(["md5", "sha-256", "sha-512-256"]),
             "Hash functions of challenges, the preferred first (default md5: phones of before RFC 8760 know no other)."),
+        OptionSpec(
+            "--route-key-file", "FILE", .text,
+            "The key that signs the server's Record-Route: its first line, 16 octets or more. Calls outlive a restart of the server with the same one (default: a random key)."
+        ),
         OptionSpec(flag: "--gruu", "Give GRUUs to devices that ask for them (RFC 5627)."),
         OptionSpec("--music", "FILE.wav", .text, "What the service music plays (default: two soft notes, on and off)."),
         OptionSpec("--recordings", "DIR", .text, "Where the service record writes (default ./handset-recordings)."),

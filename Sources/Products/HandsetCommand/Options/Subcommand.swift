@@ -60,31 +60,50 @@ package enum Subcommand: String, CaseIterable, Sendable {
             switch self {
             case .demo: [("Options", OptionTable.demo)]
             case .serve: [("Options", OptionTable.serve)]
-            case .register: [("Options", OptionTable.register + OptionTable.control), ("Account", OptionTable.account)]
+            case .register:
+                [
+                    ("Options", OptionTable.register + OptionTable.control), (Self.account, OptionTable.account),
+                    ("Phone", OptionTable.network),
+                ]
             case .call:
                 [
-                    ("Options", OptionTable.call + OptionTable.placing + [OptionTable.transfers] + OptionTable.control),
-                    ("Account", OptionTable.account),
-                    ("Calls", OptionTable.calls), ("Media", OptionTable.media),
+                    (
+                        "Options",
+                        [OptionTable.from] + OptionTable.call + OptionTable.placing + [OptionTable.transfers] + OptionTable.control
+                    ),
+                    (Self.account, OptionTable.account + OptionTable.accountCalls),
+                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media),
                 ]
             case .answer:
                 [
-                    ("Options", OptionTable.answer + [OptionTable.transfers] + OptionTable.control), ("Account", OptionTable.account),
-                    ("Calls", OptionTable.calls), ("Media", OptionTable.media),
+                    ("Options", OptionTable.answer + [OptionTable.transfers] + OptionTable.control),
+                    (Self.account, OptionTable.account + OptionTable.accountCalls),
+                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media),
                 ]
             case .phone:
                 [
-                    ("Options", OptionTable.placing + [OptionTable.transfers] + OptionTable.control), ("Account", OptionTable.account),
-                    ("Calls", OptionTable.calls), ("Media", OptionTable.media),
+                    ("Options", OptionTable.placing + [OptionTable.transfers] + OptionTable.control),
+                    (Self.account, OptionTable.account + OptionTable.accountCalls),
+                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media),
                 ]
-            case .message: [("Options", OptionTable.control), ("Account", OptionTable.account)]
-            case .subscribe: [("Options", OptionTable.subscribe + OptionTable.control), ("Account", OptionTable.account)]
+            case .message:
+                [
+                    ("Options", [OptionTable.from] + OptionTable.control), (Self.account, OptionTable.account),
+                    ("Phone", OptionTable.network),
+                ]
+            case .subscribe:
+                [
+                    ("Options", [OptionTable.from] + OptionTable.subscribe + OptionTable.control), (Self.account, OptionTable.account),
+                    ("Phone", OptionTable.network),
+                ]
             case .explain: [("Options", OptionTable.explain)]
             case .parse: []
             case .sdpAnswer: [("Options", [OptionTable.codecs, OptionTable.srtp])]
             }
         return own + [("Common", OptionTable.common)]
     }
+
+    private static let account = "Account (options after an --account are its own, those before the first hold for all)"
 
     /// Subcommands of a later version, each with its sentence.
     package static let later: [String: String] = [:]

@@ -52,7 +52,7 @@ extension CommandEvent {
         case .call(let reference, let it):
             reference.object(
                 ("direction", .string(it.direction)), ("state", .string(it.state)), ("status", .count(it.status)),
-                ("reason", .text(it.reason)), ("remote", .string(it.remote)))
+                ("reason", .text(it.reason)), ("remote", .string(it.remote)), ("account", .text(it.account)))
         case .media(let reference, let it):
             reference.object(
                 ("codec", .string(it.codec)), ("direction", .string(it.direction)), ("local", .text(it.local?.description)),

@@ -16,6 +16,7 @@ extension CommandEvent {
                 + (it.server.map { " at \($0)" } ?? "") + (it.gruu.map { ", GRUU \($0)" } ?? "")
         case .call(let reference, let it):
             "\(reference) \(it.state)\(Self.bracket(it.status, it.reason)) \(it.direction == "incoming" ? "from" : "to") \(it.remote)"
+                + (it.account.map { " (account \(CallBoard.short($0)))" } ?? "")
         case .media(let reference, let it):
             "\(reference) media \(it.codec) \(it.direction)"
                 + (it.remote.map { " with \($0)" } ?? "") + (it.secured ? ", encrypted" : ", not encrypted")

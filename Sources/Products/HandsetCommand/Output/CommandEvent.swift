@@ -87,7 +87,12 @@ package enum CommandEvent: Sendable {
         package var status: Int?
         package var reason: String?
         package var remote: String
-        package init(direction: String, state: String, status: Int? = nil, reason: String? = nil, remote: String) {
+        /// Of which account, where there are several.
+        package var account: String?
+        package init(
+            direction: String, state: String, status: Int? = nil, reason: String? = nil, remote: String, account: String? = nil
+        ) {
+            self.account = account
             self.direction = direction
             self.state = state
             self.status = status

@@ -21,7 +21,12 @@ package enum NotificationEvent: Sendable {
         package var text: String
         /// The call in which it came; nil: none.
         package var call: CommandEvent.CallReference?
-        package init(from: String, name: String? = nil, text: String, call: CommandEvent.CallReference? = nil) {
+        /// The account that it was sent to, where there are several.
+        package var account: String?
+        package init(
+            from: String, name: String? = nil, text: String, call: CommandEvent.CallReference? = nil, account: String? = nil
+        ) {
+            self.account = account
             self.from = from
             self.name = name
             self.text = text
@@ -63,7 +68,8 @@ package enum NotificationEvent: Sendable {
         switch self {
         case .message(let it):
             .object(
-                ("call", .text(it.call?.call)), ("from", .string(it.from)), ("name", .text(it.name)), ("text", .string(it.text)))
+                ("call", .text(it.call?.call)), ("from", .string(it.from)), ("name", .text(it.name)), ("text", .string(it.text)),
+                ("account", .text(it.account)))
         case .messageSent(let target, let state, let cause):
             .object(
                 ("to", .string(target)), ("state", .string(state)), ("status", .count(cause?.status)), ("cause", .text(cause?.code)),
@@ -115,7 +121,7 @@ package enum NotificationEvent: Sendable {
         switch self {
         case .message(let it):
             (it.call.map { "\($0) " } ?? "") + "message from " + (it.name.map { "\"\($0)\" " } ?? "")
-                + "<\(it.from)>: \(Self.oneLine(it.text))"
+                + "<\(it.from)>" + (it.account.map { " to \($0)" } ?? "") + ": \(Self.oneLine(it.text))"
         case .messageSent(let target, let state, let cause): "message to \(target) \(state)" + Self.why(cause)
         case .subscription(let target, let package, let status): "subscription (\(package)) to \(target) " + Self.line(status)
         case .messageWaiting(let account, let summary):

@@ -13,7 +13,11 @@ import SIPAgent
 
 extension AccountSettings {
     /// The phone that the options describe.
-    func phoneSettings(media: MediaSettings, maximumCalls: Int) throws(CommandFailure) -> PhoneSettings {
+    ///
+    /// - Parameter others: the further accounts.
+    func phoneSettings(
+        media: MediaSettings, maximumCalls: Int, others: ArraySlice<AccountSettings> = []
+    ) throws(CommandFailure) -> PhoneSettings {
         var core = PhoneConfiguration(maximumCalls: maximumCalls)
         core.agent.maximumCalls = maximumCalls
         core.agent.directCalls = acceptsDirectCalls ? .accept : .refuse
@@ -32,14 +36,15 @@ extension AccountSettings {
         core.audio.redundancy = media.redundancy
         core.audio.comfortNoise = media.isDiscontinuous
         // A phone that may answer over TCP listens there too; one that registers over TCP is reached by its connection.
-        let transport = transport ?? .udp
         var listeners = [PhoneSettings.Listener(.udp, listen)]
-        if transport == .tcp || address == nil { listeners.append(.init(.tcp, listen)) }
+        if transport == .tcp || address == nil || others.contains(where: { $0.transport == .tcp }) { listeners.append(.init(.tcp, listen)) }
         for listener in self.listeners {
             listeners.append(.init(listener.transport, listener.address, tls: listener.transport.isSecure ? secureListener : nil))
         }
+        calls.apply(to: &core)
         // Calls without an account trust the same as those with one.
         core.agent.stack.tls = secure.client
+        core.agent.shutDownLimit = PhoneSession.farewellLimit
         // With G.711 alone a faster bridge brings nothing, and its two resamplers cost as much as the rest of the call.
         let isNarrow = core.audio.codecs.allSatisfy { ["PCMU", "PCMA"].contains($0.name.uppercased()) }
         var settings = PhoneSettings(
@@ -85,6 +90,7 @@ extension AccountSettings {
         account.messageWaiting = messageWaiting
         account.mailbox = mailbox?.sip
         account.allowsDialogSubscriptions = showsLine
+        calls.apply(to: &account)
         return account
     }
 }

@@ -7,7 +7,7 @@ import PhoneCore
 /// One typed line as a control command.
 package enum PhoneLine {
     package static let help = """
-        NUMBER | ADDRESS       call it (or: call NUMBER|ADDRESS)
+        NUMBER | ADDRESS       call it (or: call NUMBER|ADDRESS [from ACCOUNT])
         answer (a) [hold|end]  take the call that rings; the other one is held or ended
         reject [STATUS]        refuse it                       hangup (h)             end the call
         hold, resume           the call                        swap (s)               between two calls
@@ -17,7 +17,8 @@ package enum PhoneLine {
         message ADDRESS TEXT   write to somebody
         quality (q)            packets, loss, score            calls                  what is up and what was
         network                the network changed             wake                   register anew
-        remember, forget       the account                     quit
+        accounts, use ACCOUNT  several accounts: which calls   remember, forget       the accounts
+        quit
         A number after a command names the call: hold 2. Without one the newest call is meant.
         """
 
@@ -34,7 +35,13 @@ package enum PhoneLine {
             return command(action(target), call: rest.dropFirst().first)
         }
         switch name {
-        case "call", "c", "dial": return needed("call whom?") { .call($0) }.map { ControlCommand($0.action, name: name) }
+        case "call", "c", "dial":
+            let account = rest.count == 3 && rest[1].lowercased() == "from" ? rest[2] : nil
+            return needed("call whom?") { .call($0) }.map { ControlCommand($0.action, name: name, account: account) }
+        case "use":
+            guard let account = rest.first else { return .failure(.init(command: name, text: "use which account?")) }
+            return .success(ControlCommand(.use, name: name, account: account))
+        case "accounts": return command(.accounts, call: nil)
         case "answer", "a":
             switch rest.first {
             case "hold": return command(.answerHolding, call: rest.dropFirst().first)
@@ -46,6 +53,7 @@ package enum PhoneLine {
         case "hangup", "h", "bye": return command(.hangUp)
         case "hold": return command(.hold)
         case "resume": return command(.resume)
+        case "request-offer": return command(.requestOffer)
         case "mute": return command(.mute)
         case "unmute": return command(.unmute)
         case "dtmf", "d":

@@ -11,6 +11,12 @@ struct Display: Sendable {
     var board: BoardKeeper
     var terminal: Terminal
     var kept: KeptAccount?
+
+    /// Shows the account that places calls.
+    func choose(_ account: String) {
+        board.change { $0.choose(account) }
+        terminal.setStatus { [board] columns in board.status(columns) }
+    }
 }
 
 extension PhoneSession {
@@ -23,6 +29,7 @@ extension PhoneSession {
     func noteOnBoard(_ event: PhoneEvent, _ now: MonotonicTime) {
         guard let display else { return }
         let call = event.call.flatMap { shown[$0] }
+        if case .registration(let id, let state) = event, let name = lines.name(id) { display.board.change { $0.note(state, of: name) } }
         display.board.change { $0.note(event, number: call?.number, remote: call?.remote ?? "", at: now) }
         if case .callState(_, .incoming, _, _) = event { display.terminal.ring() }
         // The status is asked for anew.
@@ -39,7 +46,7 @@ extension PhoneSession {
         case "remember": remember(display)
         case "forget":
             let isGone = display.kept?.memory.forget() ?? false
-            display.terminal.print(isGone ? "The account is forgotten." : "No account is remembered.")
+            display.terminal.print(isGone ? "What was remembered is forgotten." : "No account is remembered.")
         case "help", "?": for line in PhoneLine.help.split(separator: "\n") { display.terminal.print(String(line)) }
         default: return false
         }
@@ -47,13 +54,14 @@ extension PhoneSession {
     }
 
     private func remember(_ display: Display) {
-        guard let kept = display.kept, let account = kept.account else { return display.terminal.print("There is no account to remember.") }
+        guard let kept = display.kept, !kept.accounts.isEmpty else { return display.terminal.print("There is no account to remember.") }
         // The secret service may take its time, and the loop has none.
         BackgroundThread.start {
             do throws(CommandFailure) {
-                let warning = try kept.memory.remember(account, password: kept.password)
+                let warning = try kept.memory.remember(kept.accounts)
                 if let warning { display.terminal.print("warning: \(warning.printable)") }
-                display.terminal.print("\(account.address.printable) is remembered: handset phone offers it without options.")
+                let names = kept.accounts.map(\.address.printable).joined(separator: ", ")
+                display.terminal.print("\(names) is remembered: handset phone offers it without options.")
             } catch { display.terminal.print(error.sentence.printable) }
         }
     }

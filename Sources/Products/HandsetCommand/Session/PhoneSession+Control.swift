@@ -29,7 +29,7 @@ extension PhoneSession {
     private func target(_ command: ControlCommand) -> CallID? {
         switch command.action {
         // These are of no call, unless they name one.
-        case .message(_?, _), .subscribe, .unsubscribe, .publish: if command.call == nil { return nil }
+        case .message(_?, _), .subscribe, .unsubscribe, .publish, .accounts, .use: if command.call == nil { return nil }
         default: break
         }
         if let name = command.call { return shown.first { "\($0.value.number)" == name }?.key }
@@ -40,7 +40,9 @@ extension PhoneSession {
         guard let phone else { return }
         switch command.action {
         case .quit: return finish(.completed)
-        case .call(let dialled): return try dial(dialled, phone)
+        case .call(let dialled): return try dial(dialled, from: command.account, phone)
+        case .accounts: return try choose(nil)
+        case .use: return try choose(command.account)
         case .wake: return phone.assumeIsolated { $0.wake() }
         case .message, .subscribe, .unsubscribe, .publish: return try correspond(command, id, phone)
         case .network: return phone.assumeIsolated { $0.networkChanged() }
@@ -52,6 +54,7 @@ extension PhoneSession {
             switch command.action {
             case .hold: try phone.hold(id)
             case .resume: try phone.resume(id)
+            case .requestOffer: try phone.requestOffer(id)
             case .mute: try phone.setMuted(id, true)
             case .unmute: try phone.setMuted(id, false)
             case .dtmf(let digits): try phone.sendDigits(digits, on: id, method: media.dtmfMethod.phoneMethod)
@@ -63,17 +66,18 @@ extension PhoneSession {
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
             case .quit, .call, .wake, .network, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part,
-                .message, .subscribe, .unsubscribe, .publish:
+                .message, .subscribe, .unsubscribe, .publish, .accounts, .use:
                 break
             }
         }
     }
 
     /// Places a call; its first event takes it into the books.
-    func dial(_ dialled: String, _ phone: Phone) throws {
+    func dial(_ dialled: String, from name: String? = nil, _ phone: Phone) throws {
+        let account = try account(name)
         var options = CallOptions(headers: (call?.headers ?? []).map { .init($0.name, $0.value) })
         features?.apply(to: &options)
         dialling = dialled
-        _ = try phone.assumeIsolated { [account, options] in try $0.call(from: account, to: dialled, options: options) }
+        _ = try phone.assumeIsolated { [options] in try $0.call(from: account, to: dialled, options: options) }
     }
 }

@@ -21,6 +21,7 @@ extension PhoneSession {
                     secured: change.isSecured)))
         guard !call.hasMedia else { return }
         shown[id]?.hasMedia = true
+        shown[id]?.port = change.port
         joinDevice(change.port, phone)
         for (port, path) in phone.assumeIsolated({ phone in startFiles(id, change.port, call.number, phone) }) {
             shown[id]?.filePorts.append(port)
@@ -59,7 +60,7 @@ extension PhoneSession {
             context.events.print(.warning(code: "media.file.failed", text: reason, call: id.flatMap(reference)))
             // A call that cannot say what it was made for is of no use.
             if call != nil { finish(.failed(reason)) }
-        case .deviceChanged(_, let state): deviceChanged(state)
+        case .deviceChanged(let port, let state): deviceChanged(port, state, phone)
         default: break
         }
     }

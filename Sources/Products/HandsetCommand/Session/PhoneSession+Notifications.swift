@@ -18,49 +18,55 @@ struct Notifications {
     /// For the subscription or message whose first event is about to come.
     var target = ""
     var package = EventPackage.mwi
+    /// Whose state is published, and whose first event is about to come.
+    var publishers: [PublicationID: String] = [:]
+    var publisher = ""
 }
 
 extension PhoneSession {
     /// Sends the message of `handset message`.
     func sendFirst(_ text: String, to target: String) throws {
         guard let phone else { return }
-        try post(text, to: target, phone)
+        try post(text, to: target, from: lines.account, phone)
     }
 
     /// Makes the subscription of `handset subscribe`.
     func subscribeFirst(to target: String?, _ package: EventPackage, expires: Int) throws {
         guard let phone else { return }
-        try subscribe(to: target, package, expires: expires, phone)
+        try subscribe(to: target, package, expires: expires, from: lines.account, phone)
     }
 
-    private func post(_ text: String, to target: String, _ phone: Phone) throws {
+    private func post(_ text: String, to target: String, from account: Account?, _ phone: Phone) throws {
         notifications.target = target
-        let id = try phone.assumeIsolated { [account] in try $0.post(from: account, to: target, text: text) }
+        let id = try phone.assumeIsolated { try $0.post(from: account, to: target, text: text) }
         if notifications.lastAnswered != id { notifications.messages[id] = target }
     }
 
-    private func subscribe(to target: String?, _ package: EventPackage, expires: Int, _ phone: Phone) throws {
-        notifications.target = target ?? accountName
+    private func subscribe(
+        to target: String?, _ package: EventPackage, expires: Int, from account: Account?, _ phone: Phone
+    ) throws {
+        notifications.target = target ?? account.map { "\($0.configuration.addressOfRecord)" } ?? ""
         notifications.package = package
-        _ = try phone.assumeIsolated { [account] in try $0.subscribe(from: account, to: target, package, expires: expires) }
+        _ = try phone.assumeIsolated { try $0.subscribe(from: account, to: target, package, expires: expires) }
     }
 
     /// Carries out the control lines of messages, subscriptions and presence.
     func correspond(_ command: ControlCommand, _ id: CallID?, _ phone: Phone) throws {
         switch command.action {
-        case .message(let target?, let text): try post(text, to: target, phone)
+        case .message(let target?, let text): try post(text, to: target, from: account(command.account), phone)
         case .message(nil, let text):
             guard let id else { throw PhoneError(.noSuchCall, "There is no such call.") }
             notifications.target = shown[id]?.remote ?? ""
             _ = try phone.assumeIsolated { try $0.post(on: id, text: text) }
         case .subscribe(let target, let package, let expires):
-            try subscribe(to: target, EventPackage(rawValue: package) ?? .presence, expires: expires, phone)
+            try subscribe(to: target, EventPackage(rawValue: package) ?? .presence, expires: expires, from: account(command.account), phone)
         case .unsubscribe(let target, let package):
             let known = notifications.subscriptions.filter { $0.value.target == target && $0.value.package.rawValue == package }
             guard !known.isEmpty else { throw PhoneError(.wrongState, "There is no such subscription.") }
             for id in known.keys.sorted() { phone.assumeIsolated { $0.unsubscribe(id) } }
         case .publish(let status, let note):
-            guard let account else { throw PhoneError(.noSuchAccount, "Presence needs an account.") }
+            guard let account = try account(command.account) else { throw PhoneError(.noSuchAccount, "Presence needs an account.") }
+            notifications.publisher = "\(account.configuration.addressOfRecord)"
             try phone.assumeIsolated {
                 if status == "off" {
                     try $0.unpublish(account.id)
@@ -77,12 +83,17 @@ extension PhoneSession {
     func notification(_ event: PhoneEvent) {
         switch event {
         case .subscription(let id, let event): subscription(id, event)
-        case .messageWaiting(_, let summary): print(.messageWaiting(account: accountName, summary))
-        case .publication(_, let status): print(.publication(account: accountName, .init(status)))
+        case .messageWaiting(let id, let summary): print(.messageWaiting(account: lines.name(id) ?? "", summary))
+        case .publication(let id, let status):
+            let account = notifications.publishers[id] ?? notifications.publisher
+            notifications.publishers[id] = account
+            print(.publication(account: account, .init(status)))
         case .message(.received(let text)):
             print(
                 .message(
-                    .init(from: "\(text.from.uri)", name: text.from.displayName, text: text.text, call: text.call.flatMap(reference))))
+                    .init(
+                        from: "\(text.from.uri)", name: text.from.displayName, text: text.text, call: text.call.flatMap(reference),
+                        account: lines.names.count > 1 ? text.account.flatMap(lines.name) : nil)))
         case .message(.answered(let id, let delivery)): answered(id, delivery)
         default: break
         }

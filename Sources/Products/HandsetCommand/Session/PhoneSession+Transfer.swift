@@ -40,7 +40,8 @@ extension PhoneSession {
     func carryOutTransfer(_ command: ControlCommand, _ id: CallID?, _ phone: Phone) throws -> Bool {
         switch command.action {
         case .refer(let peer, let target):
-            _ = try phone.assumeIsolated { [account] in try $0.refer(from: account, peer, to: target) }
+            let account = try account(command.account)
+            _ = try phone.assumeIsolated { try $0.refer(from: account, peer, to: target) }
         case .acceptTransfer, .rejectTransfer:
             let found = command.call == nil ? transfers.undecided.last : transfers.undecided.last { $0.call == id }
             guard let transfer = found?.transfer else { throw PhoneError(.wrongState, "No transfer waits for a decision.") }

@@ -26,8 +26,12 @@ actor PhoneSession {
         var number: Int
         var direction: CallDirection
         var remote: String
+        /// Whose call it is, where there are several accounts.
+        var account: String?
         var isEstablished = false
         var hasMedia = false
+        /// Its port of the bridge, once it has media.
+        var port: PortID?
         /// Its player and its recorder.
         var filePorts: [PortID] = []
     }
@@ -40,8 +44,7 @@ actor PhoneSession {
     let call: CallSettings?
     var features: CallFeatureSettings?
     var phone: Phone?
-    var account: Account?
-    private(set) var accountName = ""
+    var lines = Lines()
     /// Messages and subscriptions.
     var notifications = Notifications()
     var shown: [CallID: Shown] = [:]
@@ -54,6 +57,8 @@ actor PhoneSession {
     nonisolated let reports: CallReports?
     /// Figures that were asked for on behalf of a page only: they come in the order of asking and are not printed.
     var silentStatistics = 0
+    /// How often it was tried again since it failed.
+    var deviceTries = 0
     /// The board and the terminal of the interactive phone.
     var display: Display?
     /// What was dialled last, for the call whose first event is about to come.
@@ -84,14 +89,13 @@ actor PhoneSession {
 
     // MARK: Life
 
-    /// Opens the phone and adds the account, if one is given.
-    func open(_ settings: AccountSettings, maximumCalls: Int) async throws {
+    /// Opens the phone and adds the accounts, if any are given.
+    func open(_ settings: [AccountSettings], maximumCalls: Int) async throws {
+        guard let first = settings.first else { return }
         let trace = context.trace
         let log = context.log
-        var phoneSettings = try settings.phoneSettings(media: media, maximumCalls: maximumCalls)
-        let features = try CallFeatureSettings(context.invocation)
-        self.features = features
-        features.apply(to: &phoneSettings.core)
+        var phoneSettings = try first.phoneSettings(media: media, maximumCalls: maximumCalls, others: settings.dropFirst())
+        features = first.calls
         phoneSettings.loop = loop
         if trace != nil || reports != nil {
             phoneSettings.trace = { [reports] record in
@@ -104,10 +108,16 @@ actor PhoneSession {
             self?.assumeIsolated { $0.handle(event, phone, now) }
         }
         self.phone = phone
-        guard var configuration = try settings.account() else { return }
-        features.apply(to: &configuration)
-        accountName = "\(configuration.addressOfRecord)"
-        account = try await phone.addAccount(configuration)
+        let accounts = try settings.compactMap { settings in try settings.account() }
+        lines.names = accounts.map { "\($0.addressOfRecord)" }
+        if let wanted = context.invocation.value("--from") {
+            guard let line = lines.index(of: wanted) else {
+                await phone.stop()
+                throw CommandFailure.usage("--from \(wanted.printable): there is no such account, or several fit.")
+            }
+            lines.current = line
+        }
+        for account in accounts { lines.accounts.append(try await phone.addAccount(account)) }
     }
 
     /// Places the call of `handset call`.
@@ -132,7 +142,7 @@ actor PhoneSession {
         }
         signals.cancel()
         control.cancel()
-        await close()
+        await close(outcome)
         return outcome
     }
 
@@ -143,9 +153,15 @@ actor PhoneSession {
         finished.continuation.yield(outcome)
     }
 
-    /// Hangs up, unregisters, finishes the files; the contract allows two seconds.
-    private func close() async {
-        await phone?.stop(within: .milliseconds(1500))
+    /// How long the end of a call, and of a registration, may wait for the other sides before the command ends without them; what
+    /// they did not confirm by then is told (`call.bye-unanswered`).
+    static let farewellLimit = Interval.seconds(4)
+    /// The same after a signal, whose sender waits for us.
+    static let interruptedLimit = Duration.milliseconds(1500)
+
+    /// Hangs up, unregisters, finishes the files.
+    private func close(_ outcome: Outcome) async {
+        if case .interrupted = outcome { await phone?.stop(within: Self.interruptedLimit) } else { await phone?.stop() }
     }
 
     // MARK: Events
@@ -157,7 +173,7 @@ actor PhoneSession {
         switch event {
         case .listening(let transport, let address):
             context.events.print(.listening(transport: transport.rawValue, address: address.ip, port: address.port))
-        case .registration(let id, let state): registration(id, state, phone.assumeIsolated { $0.registrationDetail(of: id) })
+        case .registration(let id, let state): registration(id, state, phone)
         case .incomingCall(let id, let call): incomingCall(id, call, phone)
         case .callState(let id, let state, let status, let reason): callState(id, state, status, reason, phone)
         case .media(let id, let media): mediaChanged(id, media, phone)
@@ -182,23 +198,9 @@ actor PhoneSession {
         }
     }
 
-    private func registration(_ id: AccountID, _ state: RegistrationState, _ detail: RegistrationDetail?) {
-        context.events.print(.registration(accountName, .init(state, detail)))
-        // Without a registration nobody can reach `register` and `answer`: a refused password is not tried again.
-        let isNeeded = [.register, .answer].contains(context.invocation.subcommand)
-        if isNeeded, case .refused(let cause) = state { finish(.failed(cause.sentence)) }
-        if context.invocation.has("--once") {
-            switch state {
-            case .registered: finish(.completed)
-            case .refused(let cause), .failed(let cause, _): finish(.failed(cause.sentence))
-            case .registering, .unregistering, .unregistered: break
-            }
-        }
-    }
-
     private func incomingCall(_ id: CallID, _ call: IncomingCall, _ phone: Phone) {
         let name = call.displayName.map { "\"\($0)\" " } ?? ""
-        add(id, .incoming, remote: "\(name)<\(call.remote)>")
+        add(id, .incoming, remote: "\(name)<\(call.remote)>", of: call.account)
         // It takes the place of a call, and is answered already.
         if call.replaces != nil { return }
         switch incoming {
@@ -223,7 +225,7 @@ actor PhoneSession {
         if state == .calling, shown[id] == nil {
             // What the user did not dial is the call of a transfer.
             let target = dialling.isEmpty ? phone.assumeIsolated { $0.remote(of: id) }.map { "\($0)" } : dialling
-            add(id, .outgoing, remote: target ?? "")
+            add(id, .outgoing, remote: target ?? "", of: phone.assumeIsolated { $0.account(of: id) })
             dialling = ""
         }
         guard let call = shown[id], let reference = reference(id) else { return }
@@ -232,7 +234,8 @@ actor PhoneSession {
                 reference,
                 .init(
                     direction: call.direction.rawValue, state: state.rawValue, status: status > 0 ? status : nil,
-                    reason: reason.isEmpty ? nil : reason, remote: call.remote)))
+                    reason: reason.isEmpty ? nil : reason, remote: call.remote,
+                    account: call.account)))
         guard state == .confirmed, !call.isEstablished else { return }
         shown[id]?.isEstablished = true
         establishedCalls += 1
@@ -258,9 +261,10 @@ actor PhoneSession {
     // MARK: Books
 
     /// Takes a call into the books.
-    func add(_ id: CallID, _ direction: CallDirection, remote: String) {
+    func add(_ id: CallID, _ direction: CallDirection, remote: String, of account: AccountID?) {
         callNumber += 1
         shown[id] = Shown(number: callNumber, direction: direction, remote: remote)
+        if lines.names.count > 1 { shown[id]?.account = account.flatMap(lines.name) }
     }
 
     func reference(_ id: CallID) -> CommandEvent.CallReference? { shown[id].map { .init("\($0.number)") } }

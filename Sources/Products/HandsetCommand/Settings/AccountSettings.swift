@@ -45,6 +45,25 @@ package struct AccountSettings: Sendable {
     package var showsLine: Bool
     /// Whether the system is asked to tell when addresses come and go.
     package var watchesNetwork: Bool
+    /// How calls behave.
+    package var calls: CallFeatureSettings
+
+    /// Those of every account of the command line, in their order; one for direct calls where there is none.
+    package static func all(
+        _ invocation: Invocation, environment: (String) -> String? = Environment.value
+    ) throws(CommandFailure) -> [AccountSettings] {
+        var all: [AccountSettings] = []
+        for (index, own) in invocation.perAccount.enumerated() {
+            // A password is given to the server of its account, and to no other's.
+            let suffix = index == 0 ? "" : "_\(index + 1)"
+            let settings = try AccountSettings(own, environment: { environment($0 + suffix) })
+            if let address = settings.address, all.contains(where: { $0.address == address }) {
+                throw .usage("--account \(address) stands twice.")
+            }
+            all.append(settings)
+        }
+        return all
+    }
 
     /// Reads `--password-file` if it is given.
     package init(_ invocation: Invocation, environment: (String) -> String? = Environment.value) throws(CommandFailure) {
@@ -78,6 +97,7 @@ package struct AccountSettings: Sendable {
         watchesNetwork = invocation.value("--network-watch") != "off"
         acceptsDirectCalls = invocation.value("--direct").map { $0 == "accept" } ?? !registers
         registration = try RegistrationSettings(invocation)
+        calls = try CallFeatureSettings(invocation)
         transfers = invocation.value("--transfers").flatMap(TransferPolicy.init) ?? .refuse
         password = try Self.password(file: invocation.value("--password-file"), environment: environment)
         if invocation.subcommand == .register, address == nil { throw .usage("register needs --account.") }

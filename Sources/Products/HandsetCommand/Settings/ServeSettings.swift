@@ -37,6 +37,8 @@ package struct ServeSettings: Sendable {
     package var webSocketOrigins: [String]?
     /// Whether devices that ask for a GRUU get one.
     package var givesGRUU: Bool
+    /// The key of Record-Route; nil: a random one.
+    package var routeKey: Secret?
     package var musicFile: String?
     package var recordings: String
 
@@ -60,10 +62,18 @@ package struct ServeSettings: Sendable {
         domains = invocation.all("--domain").map { $0.lowercased() }
         users = []
         for text in invocation.all("--user") { users.append(try Self.user(text, place: "--user")) }
+        if let file = invocation.value("--route-key-file") { routeKey = try Self.routeKey(file) }
         guard let file = invocation.value("--users") else { return }
         let bytes: [UInt8]
         do { bytes = try TextFile.read(file) } catch { throw .failed("\(error)") }
         for (index, line) in TextFile.lines(bytes).enumerated() { users.append(try Self.user(line, place: "\(file), entry \(index + 1)")) }
+    }
+
+    private static func routeKey(_ file: String) throws(CommandFailure) -> Secret {
+        let line: [UInt8]
+        do { line = Array(try TextFile.read(file).prefix { $0 != 0x0a && $0 != 0x0d }) } catch { throw .failed("\(error)") }
+        guard line.count >= 16 else { throw .usage("--route-key-file: the first line has less than 16 octets.") }
+        return Secret(utf8: line)
     }
 
     private static let algorithms: [String: HashAlgorithm] = ["md5": .md5, "sha-256": .sha256, "sha-512-256": .sha512_256]

@@ -7,7 +7,7 @@ extension HandsetCommand {
         let media = try MediaSettings(context.invocation)
         try media.checkFiles(numbers: settings.calls != 1)
         let session = PhoneSession(context, media: media, incoming: .answer(settings))
-        try await session.open(try AccountSettings(context.invocation), maximumCalls: settings.maximumCalls)
+        try await session.open(try AccountSettings.all(context.invocation), maximumCalls: settings.maximumCalls)
         return try status(await session.run())
     }
 }

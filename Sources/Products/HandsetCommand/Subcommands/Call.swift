@@ -10,7 +10,7 @@ extension HandsetCommand {
         let media = try MediaSettings(context.invocation)
         try media.checkFiles(numbers: false)
         let session = PhoneSession(context, media: media, incoming: .refuse(status: 486), call: call)
-        try await session.open(try AccountSettings(context.invocation), maximumCalls: 8)
+        try await session.open(try AccountSettings.all(context.invocation), maximumCalls: 8)
         do {
             try await session.dialFirst(call.target)
         } catch let error as PhoneError {

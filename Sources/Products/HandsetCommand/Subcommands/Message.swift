@@ -30,7 +30,7 @@ extension HandsetCommand {
         _ context: CommandContext, _ begin: (PhoneSession) async throws -> Void
     ) async throws -> ExitStatus {
         let session = PhoneSession(context, media: try MediaSettings(context.invocation), incoming: .refuse(status: 480))
-        try await session.open(try AccountSettings(context.invocation), maximumCalls: 1)
+        try await session.open(try AccountSettings.all(context.invocation), maximumCalls: 1)
         do {
             try await begin(session)
         } catch let error as PhoneError {

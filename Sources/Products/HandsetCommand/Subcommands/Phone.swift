@@ -8,7 +8,7 @@ extension HandsetCommand {
     static func runPhone(_ context: CommandContext) async throws -> ExitStatus {
         if Terminal.isThere, !context.events.asJSON, !context.invocation.has("--control") { return try await TerminalPhone.run(context) }
         let session = PhoneSession(context, media: try MediaSettings(context.invocation), incoming: .show)
-        try await session.open(try AccountSettings(context.invocation), maximumCalls: 1000)
+        try await session.open(try AccountSettings.all(context.invocation), maximumCalls: 1000)
         let keyboard = Task {
             guard !context.invocation.has("--control") else { return }
             LineOutput.standardOutput.write(PhoneLine.help)

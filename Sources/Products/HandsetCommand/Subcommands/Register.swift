@@ -4,7 +4,7 @@ extension HandsetCommand {
     /// Registers, shows the result, stays and refreshes; with `--once` takes it back and ends.
     static func runRegister(_ context: CommandContext) async throws -> ExitStatus {
         let session = PhoneSession(context, media: try MediaSettings(context.invocation), incoming: .refuse(status: 480))
-        try await session.open(try AccountSettings(context.invocation), maximumCalls: 1)
+        try await session.open(try AccountSettings.all(context.invocation), maximumCalls: 1)
         return try status(await session.run())
     }
 

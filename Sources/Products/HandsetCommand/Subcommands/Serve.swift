@@ -14,6 +14,7 @@ extension HandsetCommand {
         var configuration = ServerConfiguration(domains: domains)
         configuration.challengeAlgorithms = options.digestAlgorithms
         configuration.givesGRUU = options.givesGRUU
+        configuration.routeKey = options.routeKey
         configuration.users = options.users.map { ServerUser($0.name, password: $0.password) }
         if options.users.isEmpty {
             configuration.authenticatesRegistrations = false

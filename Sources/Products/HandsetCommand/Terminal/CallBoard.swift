@@ -32,20 +32,26 @@ package struct CallBoard: Sendable {
     /// Past calls that are kept.
     private static let pastLimit = 50
 
-    /// The account's address; nil: direct calls.
-    package var account: String?
-    package private(set) var registration = "not registered"
+    /// An account and how it is registered.
+    package struct Line: Sendable, Equatable {
+        package var account: String
+        package var registration = "not registered"
+    }
+
+    /// The accounts in their order; none: direct calls.
+    package private(set) var lines: [Line] = []
+    /// The account that places calls.
+    package private(set) var current = 0
     package private(set) var entries: [Entry] = []
     package private(set) var past: [Past] = []
 
-    package init(account: String? = nil) { self.account = account }
+    package init(accounts: [String] = []) { lines = accounts.map { Line(account: $0) } }
 
     // MARK: Events
 
     /// Takes an event of the phone; `number` and `remote` are what the session calls the call that it concerns.
     package mutating func note(_ event: PhoneEvent, number: Int?, remote: String, at now: MonotonicTime) {
         switch event {
-        case .registration(_, let state): registration = Self.words(state)
         case .callState(_, let state, _, _):
             guard let number, state != .disconnected else { return }
             change(number, remote, state == .incoming ? .incoming : .outgoing) { entry in
@@ -63,6 +69,16 @@ package struct CallBoard: Sendable {
             if past.count > Self.pastLimit { past.removeFirst() }
         default: break
         }
+    }
+
+    /// The registration of an account changed.
+    package mutating func note(_ state: RegistrationState, of account: String) {
+        if let place = lines.firstIndex(where: { $0.account == account }) { lines[place].registration = Self.words(state) }
+    }
+
+    /// Calls are placed by this account from now on.
+    package mutating func choose(_ account: String) {
+        if let place = lines.firstIndex(where: { $0.account == account }) { current = place }
     }
 
     /// A call was muted or is heard again.
@@ -105,12 +121,21 @@ package struct CallBoard: Sendable {
 
     /// The status line, cut to `columns` characters.
     package func status(at now: MonotonicTime, columns: Int) -> String {
-        var parts = [account.map { "\($0) \(registration)" } ?? "direct calls"]
+        var parts = lines.isEmpty ? ["direct calls"] : lines.indices.map(accountText)
         for entry in entries { parts.append(Self.line(entry, at: now)) }
         if entries.isEmpty { parts.append("no call") }
         if ringing != nil { parts.append("answer or reject?") }
         let text = " " + parts.joined(separator: " │ ").printable + " "
         return text.count <= columns ? text : String(text.prefix(max(0, columns - 1))) + "…"
+    }
+
+    private func accountText(_ place: Int) -> String {
+        let line = lines[place]
+        let short = Self.short(line.account)
+        // Two accounts may have the same user.
+        let isAlone = lines.count { Self.short($0.account) == short } == 1
+        let mark = lines.count > 1 && place == current ? "*" : ""
+        return "\(mark)\(isAlone ? short : Self.bare(line.account)) \(line.registration)"
     }
 
     /// The call list: what is up, then what was, the newest last.
@@ -149,6 +174,12 @@ package struct CallBoard: Sendable {
         }
         let user = text.prefix { $0 != "@" && $0 != ">" && $0 != ";" }
         return user.isEmpty ? remote : String(user)
+    }
+
+    /// An address without its scheme.
+    package static func bare(_ address: String) -> String {
+        for scheme in ["sip:", "sips:"] where address.lowercased().hasPrefix(scheme) { return String(address.dropFirst(scheme.count)) }
+        return address
     }
 
     /// `1:05`, `1:00:05`.

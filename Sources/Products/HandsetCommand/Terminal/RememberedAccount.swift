@@ -24,7 +24,7 @@ package struct RememberedAccount: Sendable, Equatable {
         self.password = password
     }
 
-    /// What the command line says of the account; nil without `--account`.
+    /// What the command line says of its account, or of the first of several; nil without `--account`.
     package init?(_ invocation: Invocation) {
         let options = Self.names.compactMap { name in invocation.value(name).map { (name: name, value: $0) } }
         guard options.contains(where: { $0.name == "--account" }) else { return nil }
@@ -39,9 +39,17 @@ package struct RememberedAccount: Sendable, Equatable {
     }
 
     /// Puts the options into a command line; what stands there already stays.
-    package func apply(to invocation: inout Invocation) {
-        let known = Set(invocation.subcommand.options.flatMap(\.options).map(\.name))
-        for (name, value) in options where known.contains(name) && !invocation.has(name) { invocation.values[name] = [value] }
+    package static func apply(_ accounts: [RememberedAccount], to invocation: inout Invocation) {
+        let table = invocation.subcommand.options.flatMap(\.options)
+        var own: [[String: [String]]] = []
+        for account in accounts {
+            own.append([:])
+            for (name, value) in account.options where !invocation.has(name) {
+                guard let option = table.first(where: { $0.name == name }) else { continue }
+                if option.isOfAccount { own[own.count - 1][name] = [value] } else { invocation.values[name] = [value] }
+            }
+        }
+        invocation.setAccounts(own)
     }
 
     // MARK: The file
@@ -49,11 +57,11 @@ package struct RememberedAccount: Sendable, Equatable {
     package var json: JSONValue {
         var members = options.map { JSONValue.Member(String($0.name.dropFirst(2)), .string($0.value)) }
         if let password { members.append(.init("password", .string(password.reveal { String(decoding: $0, as: UTF8.self) }))) }
-        return .object([.init("account", .object(members))])
+        return .object(members)
     }
 
     package init?(_ json: JSONValue) {
-        guard case .object(let members)? = json["account"] else { return nil }
+        guard case .object(let members) = json else { return nil }
         var options: [(name: String, value: String)] = []
         var password: Secret?
         for member in members {
@@ -120,46 +128,55 @@ package struct AccountMemory: Sendable {
         return environment("HOME").flatMap { $0.hasPrefix("/") ? $0 + usual + "/handset" : nil }
     }
 
-    /// Keeps an account. The result is a warning where the password had to go into the file.
-    package func remember(_ account: RememberedAccount, password: Secret?) throws(CommandFailure) -> String? {
-        var account = account
-        account.password = nil
+    /// Keeps accounts in the place of those that were kept. The result is a warning where a password had to go into the file.
+    package func remember(_ accounts: [RememberedAccount]) throws(CommandFailure) -> String? {
+        var accounts = accounts
         var warning: String?
-        if let password {
+        for place in accounts.indices {
+            guard let password = accounts[place].password else { continue }
             do {
-                try keyring.store(password, "Handset \(account.address)", account.address)
+                try keyring.store(password, "Handset \(accounts[place].address)", accounts[place].address)
+                accounts[place].password = nil
             } catch {
-                account.password = password
                 warning = "The password is kept in \(path), readable by you alone, because no secret service takes it: \(error.reason)."
             }
         }
-        do { try TextFile.replace(path, with: account.json.description + "\n") } catch { throw .failed("\(error).") }
+        do {
+            try TextFile.replace(path, with: JSONValue.object([.init("accounts", .array(accounts.map(\.json)))]).description + "\n")
+        } catch { throw .failed("\(error).") }
         return warning
     }
 
-    /// The account that is kept, with its password if that is found; nil: there is none. `warning` tells what is wrong.
-    package func recall(warning: inout String?) -> RememberedAccount? {
-        guard let bytes = try? TextFile.read(path) else { return nil }
-        guard let json = try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self)), var account = RememberedAccount(json) else {
-            warning = "\(path) cannot be read as remembered settings."
-            return nil
+    /// The accounts that are kept, with their passwords if those are found. `warning` tells what is wrong.
+    package func recall(warning: inout String?) -> [RememberedAccount] {
+        guard let bytes = try? TextFile.read(path) else { return [] }
+        var accounts: [RememberedAccount] = []
+        if let json = try? JSONValue(parsing: String(decoding: bytes, as: UTF8.self)) {
+            if case .array(let several)? = json["accounts"] { accounts = several.compactMap { RememberedAccount($0) } }
+            // As it was kept before there could be several.
+            if let one = json["account"].flatMap({ RememberedAccount($0) }) { accounts.append(one) }
         }
-        if account.password != nil, TextFile.isReadableByOthers(path) {
+        guard !accounts.isEmpty else {
+            warning = "\(path) cannot be read as remembered settings."
+            return []
+        }
+        if accounts.contains(where: { $0.password != nil }), TextFile.isReadableByOthers(path) {
             warning = "\(path) holds a password and can be read by others: chmod 600 it."
         }
-        if account.password == nil {
-            do throws(SecretStoreError) { account.password = try keyring.find(account.address) } catch {
-                warning = "The password of \(account.address) cannot be fetched: \(error.reason)."
+        for place in accounts.indices where accounts[place].password == nil {
+            do throws(SecretStoreError) { accounts[place].password = try keyring.find(accounts[place].address) } catch {
+                warning = "The password of \(accounts[place].address) cannot be fetched: \(error.reason)."
             }
         }
-        return account
+        return accounts
     }
 
-    /// Forgets the account and its password; false: there was none.
+    /// Forgets the accounts and their passwords; false: there were none.
     package func forget() -> Bool {
         var warning: String?
-        guard let account = recall(warning: &warning) else { return false }
-        _ = try? keyring.forget(account.address)
+        let accounts = recall(warning: &warning)
+        guard !accounts.isEmpty else { return false }
+        for account in accounts { _ = try? keyring.forget(account.address) }
         return TextFile.remove(path)
     }
 }

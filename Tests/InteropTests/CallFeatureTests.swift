@@ -43,6 +43,31 @@ extension Interop {
             await place.stop()
         }
 
+        /// The other role: pjsip rings reliably, and we acknowledge its ringing by PRACK.
+        @Test func pjsipRingsReliablyAndWeAcknowledge() async throws {
+            let place = try await Place()
+            let trace = place.folder + "/trace"
+            let pjsip = try await place.pjsip("alice", more: ["--prack", "--auto-answer", "180"])
+            let us = try await place.handset(["call", "alice", "--trace", trace], "bob")
+            try await us.wait(for: "call", ["state": "early", "status": "180"])
+            for _ in 0..<200 where try SignallingTrace(trace).count("received 200 PRACK") == 0 {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            pjsip.write("answer")
+            try await us.wait(for: "call", ["state": "confirmed"])
+            pjsip.write("hangup")
+            #expect(try await us.exitStatus(within: 10) == 0, "\(us.transcript)")
+            let seen = try SignallingTrace(trace)
+            let ringing = seen.entries.first { $0.step == "received 180 INVITE" }
+            #expect(ringing?.field("Require")?.contains("100rel") == true, "\(ringing?.message ?? "no 180")")
+            for step in ["sent PRACK", "received 200 PRACK", "received 200 INVITE", "sent ACK"] {
+                #expect(seen.steps.contains(step), "\(step) in \(seen.steps)")
+            }
+            pjsip.write("quit")
+            try await pjsip.exitStatus(within: 10)
+            await place.stop()
+        }
+
         /// Digits by INFO both ways, and RFC 4733 where it was negotiated.
         @Test func pjsipTakesAndSendsDigitsByINFO() async throws {
             let place = try await Place()
@@ -104,50 +129,6 @@ extension Interop {
             one.write("quit")
             try await one.exitStatus(within: 10)
             await place.stop()
-        }
-
-        /// linphone (Debian linphone-cli) calls us directly: digits by both methods, and its hold.
-        @Test(arguments: [("use_info=1\nuse_rfc2833=0", "info"), ("use_info=0\nuse_rfc2833=1", "rfc4733")])
-        func linphoneSendsDigitsAndHolds(settings: String, method: String) async throws {
-            let folder = try Bench.folder()
-            let (ours, theirs) = (try Bench.freePort(), try Bench.freePort())
-            let us = try Bench.handset(["answer", "--calls", "1", "--listen", "127.0.0.1:\(ours)"])
-            try await us.wait(for: "listening", ["transport": "udp"])
-            let configuration = """
-                [sip]
-                sip_port=\(theirs)
-                sip_tcp_port=0
-                sip_tls_port=0
-                guess_hostname=0
-                use_ipv6=0
-                contact=sip:linphone@127.0.0.1:\(theirs)
-                \(settings)
-                [rtp]
-                audio_rtp_port=\(try Bench.freePort() & ~1)
-                """
-            try configuration.write(toFile: folder + "/linphonerc", atomically: true, encoding: .utf8)
-            // Without its folder it opens no database, and then no port either.
-            try FileManager.default.createDirectory(atPath: folder + "/.local/share/linphone", withIntermediateDirectories: true)
-            let linphone = try Subprocess(
-                "/usr/bin/linphone-daemon", ["--config", folder + "/linphonerc", "--disable-stats-events"], environment: ["HOME": folder])
-            try await Task.sleep(for: .seconds(3))
-            linphone.write("call sip:handset@127.0.0.1:\(ours)")
-            try await us.wait(for: "call", ["state": "confirmed"], within: 10)
-            try await Task.sleep(for: .seconds(1))
-            linphone.write("dtmf 5")
-            try await us.wait(for: "dtmf", ["direction": "received", "digit": "5", "method": method], within: 5)
-            // It leaves a command aside while a request of its own is not answered; a person is slower than that.
-            try await Task.sleep(for: .milliseconds(1500))
-            linphone.write("call-pause 1")
-            try await us.wait(for: "hold", ["by": "remote", "state": "held"], within: 5)
-            try await Task.sleep(for: .milliseconds(1500))
-            linphone.write("call-resume 1")
-            try await us.wait(for: "hold", ["by": "remote", "state": "resumed"], within: 5)
-            linphone.write("terminate")
-            #expect(try await us.exitStatus(within: 10) == 0, "\(us.transcript)")
-            linphone.write("quit")
-            try await linphone.exitStatus(within: 15)
-            try? FileManager.default.removeItem(atPath: folder)
         }
     }
 }

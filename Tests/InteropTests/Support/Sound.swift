@@ -49,20 +49,23 @@ enum Sound {
 
     /// How many whole seconds of `said` that are not silent are found in `heard`, of how many that were looked for.
     static func found(
-        _ said: [Int16], in heard: [Int16], seconds: Int, correlation: Double = 0.95
+        _ said: [Int16], in heard: [Int16], seconds: Int, correlation: Double = 0.95, within offset: Int = 3
     ) -> (found: Int, of: Int) {
         let reference = Array(said.prefix(seconds * 8000))
-        let windows = SpeechComparison.windows(of: reference, in: heard, window: 8000, maximumOffset: 24_000, slack: 1600)
+        let windows = SpeechComparison.windows(of: reference, in: heard, window: 8000, maximumOffset: offset * 8000, slack: 1600)
         return (windows.filter { $0.correlation >= correlation }.count, windows.count)
     }
 }
 
 /// Expects most of what was said to have been heard: peers' jitter buffers may slip now and then.
+///
+/// - Parameter within: how many seconds into the recording it may begin at the latest.
 func expectHeard(
-    _ said: String, in recording: String, seconds: Int, correlation: Double = 0.95, sourceLocation: SourceLocation = #_sourceLocation
+    _ said: String, in recording: String, seconds: Int, correlation: Double = 0.95, within offset: Int = 3,
+    sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
     let (found, all) = Sound.found(
-        try Sound.read(said), in: try Sound.read(recording), seconds: seconds, correlation: correlation)
+        try Sound.read(said), in: try Sound.read(recording), seconds: seconds, correlation: correlation, within: offset)
     #expect(
         all >= max(1, seconds / 2) && found * 10 >= all * 7, "\(found) of \(all) seconds found in \(recording)",
         sourceLocation: sourceLocation)

@@ -7,6 +7,7 @@ import HandsetTestKit
 import PhoneCore
 import SIP
 import SIPAgent
+import TestArtefacts
 
 final class SessionWorld {
     let world = SimulatedWorld(seed: 3665, trace: .signalling)
@@ -15,11 +16,17 @@ final class SessionWorld {
     let bob: SimulatedPhone
 
     init(configure: (inout PhoneConfiguration) -> Void = { _ in }, account: (inout AccountConfiguration) -> Void = { _ in }) {
-        server = world.addServer("server", domain: "biloxi.test", users: ["alice": "wonder", "bob": "builder"])
+        server = world.addServer(
+            "server", domain: "biloxi.test", users: ["alice": Secrets.password(of: "alice"), "bob": Secrets.password(of: "bob")])
+        for user in ["alice", "bob"] { Artefacts.note(secret: Secrets.password(of: user), user: user, realm: "biloxi.test") }
         alice = world.addPhone(
-            "alice", user: "alice", password: "wonder", server: server, configure: configure, configureAccount: account)
-        bob = world.addPhone("bob", user: "bob", password: "builder", server: server, configure: configure, configureAccount: account)
+            "alice", user: "alice", password: Secrets.password(of: "alice"), server: server, configure: configure,
+            configureAccount: account)
+        bob = world.addPhone(
+            "bob", user: "bob", password: Secrets.password(of: "bob"), server: server, configure: configure, configureAccount: account)
     }
+
+    deinit { Artefacts.keep(world.trace.text(), as: "session-flow") }
 
     /// Both registered; what was sent until then is no part of the ladder.
     func registered() {

@@ -11,8 +11,13 @@ class BridgePort {
     final var isSilent = true
     /// Factor for `output`, in 1/4096.
     final var gain: Int32 = 4096
+    /// Factor for what it hears, in 1/4096.
+    final var volume: Int32 = 4096
+    final var meter: LevelMeter?
     /// Indices of the ports that this one hears, in order.
     final var sources: [Int] = []
+    /// The port whose hearing this one shares.
+    final var tapped: BridgePort?
 
     init(id: PortID, frameSize: Int) {
         self.id = id
@@ -21,6 +26,8 @@ class BridgePort {
 
     /// Whether `consume` is wanted.
     var consumes: Bool { false }
+    /// What it is given goes nowhere: a tap on it hears nothing.
+    var isMuted: Bool { false }
     func produce(now: MonotonicTime, _ outbox: MediaOutbox) {}
     func consume(_ frame: [Int16], isSilent: Bool, now: MonotonicTime, _ outbox: MediaOutbox) {}
     func close(now: MonotonicTime, _ outbox: MediaOutbox) {}
@@ -38,9 +45,14 @@ class BridgePort {
     }
 
     /// The gain in dB, −infinity...+24; what is no number changes nothing.
-    final func setGain(decibels: Double) {
-        guard !decibels.isNaN else { return }
-        gain = decibels < -72 ? 0 : Int32((4096 * Mathematics.amplitude(decibels: min(decibels, 24))).rounded())
+    final func setGain(decibels: Double) { gain = Self.factor(decibels: decibels) ?? gain }
+
+    /// The same for what it hears.
+    final func setVolume(decibels: Double) { volume = Self.factor(decibels: decibels) ?? volume }
+
+    private static func factor(decibels: Double) -> Int32? {
+        guard !decibels.isNaN else { return nil }
+        return decibels < -72 ? 0 : Int32((4096 * Mathematics.amplitude(decibels: min(decibels, 24))).rounded())
     }
 }
 
@@ -160,36 +172,5 @@ final class PlayerPort: BridgePort {
                 made = count
             }
         }
-    }
-}
-
-/// Hands every frame it hears to its sink.
-final class RecorderPort: BridgePort {
-    private var sink: (any RecorderSink)?
-    /// What was heard before the sink came.
-    private var waiting: [Int16] = []
-
-    override var consumes: Bool { true }
-
-    func open(_ sink: any RecorderSink) {
-        self.sink?.close()
-        self.sink = sink
-        if !waiting.isEmpty { sink.write(waiting.span, rate: output.count * 100) }
-        waiting = []
-    }
-
-    override func consume(_ frame: [Int16], isSilent: Bool, now: MonotonicTime, _ outbox: MediaOutbox) {
-        if let sink {
-            sink.write(frame.span, rate: output.count * 100)
-        } else if waiting.count < output.count * 100 {
-            waiting.append(contentsOf: frame)
-        } else {
-            outbox.count(.recorderOverflow)
-        }
-    }
-
-    override func close(now: MonotonicTime, _ outbox: MediaOutbox) {
-        sink?.close()
-        sink = nil
     }
 }

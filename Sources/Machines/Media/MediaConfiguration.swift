@@ -4,7 +4,7 @@ import Essentials
 
 /// The settings of a media engine. Every limit has a counter in `MediaCounter`.
 public struct MediaConfiguration: Sendable {
-    /// Samples a second on the bridge: 8000, 16000 or 48000; any other value is taken as 16000.
+    /// Samples a second on the bridge: 8000, 12000, 16000, 24000, 32000, 44100 or 48000; any other value is taken as 16000.
     public var bridgeRate: Int
     /// What streams can encode and decode.
     public var codecs: AudioCodecRegistry
@@ -38,7 +38,7 @@ public struct MediaConfiguration: Sendable {
         bridgeRate: Int = 16000, codecs: AudioCodecRegistry = .standard,
         jitterBuffer: JitterBufferSettings = JitterBufferSettings(), sourceLock: SourceLockSettings = SourceLockSettings()
     ) {
-        self.bridgeRate = [8000, 16000, 48000].contains(bridgeRate) ? bridgeRate : 16000
+        self.bridgeRate = [8000, 12000, 16000, 24000, 32000, 44100, 48000].contains(bridgeRate) ? bridgeRate : 16000
         self.codecs = codecs
         self.jitterBuffer = jitterBuffer
         self.sourceLock = sourceLock

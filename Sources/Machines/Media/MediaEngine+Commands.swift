@@ -19,11 +19,24 @@ extension MediaEngine {
         case .openTone(let id, let tone): open(id) { TonePort(id: id, frameSize: frameSize, tone: tone) }
         case .openEcho(let id): open(id) { EchoPort(id: id, frameSize: frameSize) }
         case .openDevice(let id, _): open(id) { DevicePort(id: id, frameSize: frameSize) }
+        case .openSplitRecorder(let id, let right, _): openSplitRecorder(id, right: right)
+        case .openProgram(let id, _): open(id) { ProgramPort(id: id, frameSize: frameSize) }
+        // The program is the world's, and so is what works on voices.
+        case .tellProgram, .processVoice: break
+        case .tap(let id, let of):
+            taps.removeAll { $0.port == id }
+            taps.append((id, of))
+            join()
         case .connect(let from, let to): connect(Connection(to: to, from: from))
         case .disconnect(let from, let to):
             connections.removeAll { $0 == Connection(to: to, from: from) }
             join()
         case .setGain(let id, let decibels): port(id, as: BridgePort.self)?.setGain(decibels: decibels)
+        case .setVolume(let id, let decibels): port(id, as: BridgePort.self)?.setVolume(decibels: decibels)
+        case .reportLevels(let id, let period):
+            // A frame is the least that has a level.
+            port(id, as: BridgePort.self)?.meter =
+                period <= .zero ? nil : LevelMeter(period: max(period, .milliseconds(10)), now: now)
         case .startPlayer(let id): port(id, as: PlayerPort.self)?.start()
         case .sendDigits(let id, let digits, let milliseconds, let inBand):
             sendDigits(id, digits, milliseconds, inBand)
@@ -49,10 +62,34 @@ extension MediaEngine {
         port(id, as: RecorderPort.self)?.open(sink)
     }
 
-    /// Gives a device port its device. The port is made if there is none.
-    public func openDevice(_ id: PortID, device: any SoundDevice) {
+    private func openSplitRecorder(_ id: PortID, right: PortID) {
+        guard id != right else { return outbox.count(.commandForUnknownPort) }
+        let recorder = RecorderPort(id: id, frameSize: frameSize, channels: 2)
+        open(id) { recorder }
+        open(right) { RecorderSidePort(id: right, frameSize: frameSize, recorder: recorder) }
+    }
+
+    /// Gives a device port its device, which plays and hears at `rate`. The port is made if there is none.
+    public func openDevice(_ id: PortID, device: any SoundDevice, rate: Int? = nil) {
         if index(of: id) == nil { open(id) { DevicePort(id: id, frameSize: frameSize) } }
-        port(id, as: DevicePort.self)?.open(device)
+        let rate = min(max(rate ?? configuration.bridgeRate, 8000), 384_000)
+        port(id, as: DevicePort.self)?.open(
+            device, rate: rate, playing: filters.filter(from: configuration.bridgeRate, to: rate),
+            hearing: filters.filter(from: rate, to: configuration.bridgeRate))
+    }
+
+    /// Gives a device port what works on the sound of its microphone; nil: nothing does.
+    public func setProcessor(_ id: PortID, _ processor: (any VoiceProcessor)?) {
+        port(id, as: DevicePort.self)?.processor = processor
+    }
+
+    /// Gives a program port the way to its program. The port is made if there is none.
+    public func openProgram(_ id: PortID, link: any ProgramLink) {
+        if index(of: id) == nil { open(id) { ProgramPort(id: id, frameSize: frameSize) } }
+        let rate = min(max(link.rate, 8000), 48_000)
+        port(id, as: ProgramPort.self)?.open(
+            link, speech: filters.filter(from: rate, to: configuration.bridgeRate),
+            hearing: filters.filter(from: configuration.bridgeRate, to: rate))
     }
 
     private func port<Kind: BridgePort>(_ id: PortID, as kind: Kind.Type) -> Kind? {
@@ -78,6 +115,7 @@ extension MediaEngine {
         ports.remove(at: index)
         ids.remove(at: index)
         connections.removeAll { $0.from == id || $0.to == id }
+        taps.removeAll { $0.port == id || $0.of == id }
         join()
     }
 
@@ -91,10 +129,18 @@ extension MediaEngine {
 
     /// Writes the connections into the ports.
     private func join() {
-        for port in ports { port.sources.removeAll(keepingCapacity: true) }
+        for port in ports {
+            port.sources.removeAll(keepingCapacity: true)
+            port.tapped = nil
+        }
         for connection in connections {
             guard let to = index(of: connection.to), let from = index(of: connection.from) else { continue }
             ports[to].sources.append(from)
+        }
+        for tap in taps {
+            guard let to = index(of: tap.port), let of = index(of: tap.of) else { continue }
+            ports[to].tapped = ports[of]
+            ports[to].sources += ports[of].sources.filter { !ports[to].sources.contains($0) }
         }
     }
 

@@ -32,7 +32,10 @@ public final class MediaEngine {
     var connections: [Connection] = []
     private var sums: [Int32]
     private var mixed: [Int16]
+    private var scaled: [Int16]
     private let silence: [Int16]
+    /// Ports that hear what others hear, by the port that is tapped.
+    var taps: [(port: PortID, of: PortID)] = []
 
     public init(configuration: MediaConfiguration, random: RandomSource) {
         self.configuration = configuration
@@ -41,6 +44,7 @@ public final class MediaEngine {
         frameSize = configuration.bridgeRate / 100
         sums = [Int32](repeating: 0, count: frameSize)
         mixed = [Int16](repeating: 0, count: frameSize)
+        scaled = mixed
         silence = mixed
     }
 
@@ -65,10 +69,26 @@ public final class MediaEngine {
     public func tick(now: MonotonicTime) {
         for port in ports { port.prepare(now: now, outbox) }
         for port in ports where port.consumes { deliver(to: port, now) }
+        for port in ports where port.meter != nil { meter(port, now) }
+    }
+
+    private func meter(_ port: BridgePort, _ now: MonotonicTime) {
+        port.meter?.gave(port.output, isSilent: port.isSilent)
+        if let levels = port.meter?.due(at: now) { outbox.tell(.levels(port.id, levels)) }
+    }
+
+    private func hand(_ frame: [Int16], isSilent: Bool, to port: BridgePort, _ now: MonotonicTime) {
+        if port.meter != nil { port.meter?.heard(frame, isSilent: isSilent) }
+        guard port.volume != 4096, !isSilent else { return port.consume(frame, isSilent: isSilent, now: now, outbox) }
+        guard port.volume != 0 else { return port.consume(silence, isSilent: true, now: now, outbox) }
+        Samples.copy(frame, to: &scaled)
+        Samples.scale(&scaled, by: port.volume)
+        port.consume(scaled, isSilent: false, now: now, outbox)
     }
 
     /// Gives `port` the sum of what it hears.
     private func deliver(to port: BridgePort, _ now: MonotonicTime) {
+        if let tapped = port.tapped, tapped.isMuted { return hand(silence, isSilent: true, to: port, now) }
         var single: Int?
         var count = 0
         for index in port.sources where !ports[index].isSilent {
@@ -81,11 +101,11 @@ public final class MediaEngine {
             Samples.add(ports[index].output, to: &sums)
         }
         switch (count, single) {
-        case (1, let index?): port.consume(ports[index].output, isSilent: false, now: now, outbox)
+        case (1, let index?): hand(ports[index].output, isSilent: false, to: port, now)
         case (2..., _):
             Samples.take(&sums, into: &mixed)
-            port.consume(mixed, isSilent: false, now: now, outbox)
-        default: port.consume(silence, isSilent: true, now: now, outbox)
+            hand(mixed, isSilent: false, to: port, now)
+        default: hand(silence, isSilent: true, to: port, now)
         }
     }
 

@@ -148,6 +148,8 @@ public enum MediaCommand: Sendable {
     case openTone(PortID, Tone)
     /// Everything heard on the port's input comes back out of it: an echo service.
     case openEcho(PortID)
+    /// A recorder of two channels: the first port hears the left one, `right` the other.
+    case openSplitRecorder(PortID, right: PortID, path: String)
     /// World: open the loudspeaker and the microphone of that name and hand them to the engine (`MediaEngine.openDevice`).
     case openDevice(PortID, name: String)
     /// Joins one direction: `from` is heard by `to`.
@@ -159,8 +161,14 @@ public enum MediaCommand: Sendable {
     case startPlayer(PortID)
     /// Send these digits (0–9, *, #, A–D, `,` = pause of 500 ms) on a stream, one after another.
     case sendDigits(PortID, String, milliseconds: Int, inBand: Bool)
+    /// `to` hears from now on what `of` hears, while that is open: a call's port hears what is said to the other side.
+    case tap(PortID, of: PortID)
     /// Ask for a `MediaEvent.statistics` of the stream.
     case reportStatistics(PortID)
+    /// A gain in dB for what `port` hears: the volume of a loudspeaker.
+    case setVolume(PortID, decibels: Double)
+    /// Tell the port's levels (`MediaEvent.levels`) every so often; zero: no longer.
+    case reportLevels(PortID, every: Interval)
     /// Close the port and its sockets or file; a stream sends RTCP BYE; a last `statistics` comes first for a stream.
     case closePort(PortID)
 }
@@ -196,6 +204,10 @@ public enum MediaEvent: Sendable {
     case streamResumed(PortID)
     /// Packets do not get through, as far as can be seen so soon: perhaps the network changed. Comes again while that is so.
     case trouble(PortID, MediaTrouble)
+    /// How the voice processing of a device is, after `processVoice`.
+    case voiceProcessing(PortID, VoiceProcessingState)
+    case program(PortID, ProgramEvent)
+    case levels(PortID, AudioLevels)
     /// The peer said good-bye (RTCP BYE); `streamResumed` follows if packets come all the same.
     case remoteLeft(PortID)
     case statistics(PortID, StreamStatistics)

@@ -117,6 +117,25 @@ package struct Resampler {
         return process(input.span.extracting(range), into: &output, at: offset)
     }
 
+    /// All of `samples` at another rate; what the filter delays is taken off in front.
+    package static func converted(_ samples: [Int16], from rate: Int, to outputRate: Int) -> [Int16] {
+        guard rate != outputRate, rate > 0, outputRate > 0 else { return samples }
+        let filter = ResamplerFilter(from: rate, to: outputRate)
+        var resampler = Resampler(filter)
+        let lead = filter.tapsPerPhase / 2 * outputRate / rate
+        let count = samples.count * outputRate / rate
+        var result = [Int16](repeating: 0, count: count + lead)
+        var made = 0
+        var first = 0
+        let all = samples + [Int16](repeating: 0, count: filter.tapsPerPhase)
+        while first < all.count, made < result.count {
+            let end = min(all.count, first + 4096)
+            made += resampler.process(all, first..<end, into: &result, at: made)
+            first = end
+        }
+        return Array(result[lead...])
+    }
+
     private struct Place {
         var position: Int
         var phase: Int

@@ -84,6 +84,14 @@ package enum Samples {
         for index in 0..<samples.count { samples[index] = Int16(clamping: (Int32(samples[index]) &* factor) &>> 12) }
     }
 
+    /// Puts `source` into every second sample of `pair`, from `channel` on.
+    package static func interleave(_ source: [Int16], channel: Int, into pair: inout [Int16]) {
+        let source = source.span
+        var pair = pair.mutableSpan
+        let count = min(source.count, pair.count / 2)
+        for index in 0..<count { pair[2 * index + channel] = source[index] }
+    }
+
     /// Adds `source` to the sums.
     package static func add(_ source: [Int16], to sums: inout [Int32]) {
         let source = source.span

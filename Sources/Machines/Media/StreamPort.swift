@@ -76,6 +76,7 @@ final class StreamPort: BridgePort {
     }
 
     override var consumes: Bool { true }
+    override var isMuted: Bool { stream.map { $0.isMuted || !$0.sends } ?? true }
 
     /// Whether the peer's audio is wanted.
     var receives: Bool { stream?.receives ?? false }

@@ -128,7 +128,7 @@ public struct WAVError: Error, Sendable, Hashable {
     }
 }
 
-/// Writes a WAV file piece by piece: mono, 16 bits.
+/// Writes a WAV file piece by piece: 16 bits, one channel or more (the samples of a moment lie side by side).
 ///
 /// Write `header(sampleCount: nil)` first and `encode` each piece behind it; at the end put `header(sampleCount:)` over the
 /// first `headerSize` octets. A file that was cut off before that can still be read to its end.
@@ -136,10 +136,14 @@ public struct WAVEncoder: Sendable {
     public static let headerSize = 44
 
     public let rate: Int
-    /// Samples encoded so far.
+    public let channels: Int
+    /// Samples encoded so far, of all channels.
     public private(set) var sampleCount = 0
 
-    public init(rate: Int) { self.rate = rate }
+    public init(rate: Int, channels: Int = 1) {
+        self.rate = rate
+        self.channels = min(max(channels, 1), 8)
+    }
 
     /// The 44 octets before the samples; nil: their number is not known yet.
     public func header(sampleCount: Int?) -> [UInt8] {
@@ -154,10 +158,10 @@ public struct WAVEncoder: Sendable {
         bytes += Array("WAVEfmt ".utf8)
         append(16, 4)
         append(1, 2)
-        append(1, 2)
+        append(UInt32(channels), 2)
         append(UInt32(clamping: rate), 4)
-        append(UInt32(clamping: rate * 2), 4)
-        append(2, 2)
+        append(UInt32(clamping: rate * 2 * channels), 4)
+        append(UInt32(2 * channels), 2)
         append(16, 2)
         bytes += Array("data".utf8)
         append(size ?? .max, 4)

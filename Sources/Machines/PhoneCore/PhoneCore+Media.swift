@@ -39,7 +39,7 @@ extension PhoneCore {
         case .warningOver(let port, let warning): mended(port, warning)
         case .trouble: agent.noticeTrouble(now: now)
         case .remoteLeft(let port): streamSilent(port, .zero, now: now)
-        case .playbackStarted, .playbackFinished, .fileFailed, .deviceChanged: emit(.port(event))
+        case .playbackStarted, .playbackFinished, .fileFailed, .deviceChanged, .voiceProcessing, .program, .levels: emit(.port(event))
         }
         drainAgent(now: now)
     }

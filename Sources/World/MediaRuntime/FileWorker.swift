@@ -10,7 +10,9 @@ import Synchronization
 /// What the loop asks of the file thread.
 enum FileJob: Sendable {
     case read(PortID, path: String, loops: Bool, limit: Int)
-    case record(PortID, path: String, rate: Int)
+    case record(PortID, path: String, rate: Int, channels: Int)
+    /// A sound device made of files: what its microphone hears, and where its loudspeaker goes; empty: nowhere.
+    case device(PortID, input: String, output: String, rate: Int, limit: Int)
     case stop
 }
 
@@ -18,6 +20,7 @@ enum FileJob: Sendable {
 enum FileResult: Sendable {
     case audio(PortID, WAVAudio, loops: Bool)
     case sink(PortID, RecordingSink)
+    case device(PortID, FileDevice)
     case failed(PortID, reason: String)
 }
 
@@ -69,16 +72,14 @@ final class FileWorker: Sendable {
             switch job {
             case .read(let port, let path, let loops, let limit):
                 results.append(Self.read(port, path, loops, limit))
-            case .record(let port, let path, let rate):
+            case .record(let port, let path, let rate, let channels):
                 do throws(SystemFile.Failure) {
-                    let sink = RecordingSink()
-                    try recordings.withLock { recordings throws(SystemFile.Failure) in
-                        try recordings.open(port, path, rate, sink)
-                    }
-                    results.append(.sink(port, sink))
+                    results.append(.sink(port, try record(port, path, rate, channels)))
                 } catch {
                     results.append(.failed(port, reason: "\(path): \(error.reason)"))
                 }
+            case .device(let port, let input, let output, let rate, let limit):
+                results.append(device(port, input, output, rate, limit))
             case .stop: isStopped = true
             }
         }
@@ -88,6 +89,28 @@ final class FileWorker: Sendable {
             cposix_signal_raise(output)
         }
         return !isStopped
+    }
+
+    private func record(_ port: PortID, _ path: String, _ rate: Int, _ channels: Int) throws(SystemFile.Failure) -> RecordingSink {
+        let sink = RecordingSink(rate: rate * channels)
+        try recordings.withLock { recordings throws(SystemFile.Failure) in
+            try recordings.open(port, path, rate, channels, sink)
+        }
+        return sink
+    }
+
+    private func device(_ port: PortID, _ input: String, _ output: String, _ rate: Int, _ limit: Int) -> FileResult {
+        var audio: WAVAudio?
+        if !input.isEmpty {
+            switch Self.read(port, input, false, limit) {
+            case .audio(_, let read, _): audio = read
+            case let other: return other
+            }
+        }
+        guard !output.isEmpty else { return .device(port, FileDevice(audio, nil, rate: rate)) }
+        do throws(SystemFile.Failure) {
+            return .device(port, FileDevice(audio, try record(port, output, rate, 1), rate: rate))
+        } catch { return .failed(port, reason: "\(output): \(error.reason)") }
     }
 
     private static func read(_ port: PortID, _ path: String, _ loops: Bool, _ limit: Int) -> FileResult {
@@ -127,25 +150,31 @@ private struct Recordings {
         let path: String
         let file: SystemFile
         let sink: RecordingSink
+        let channels: Int
         var rate: Int
         var octets = 0
         var hasFailed = false
 
-        init(_ port: PortID, _ path: String, _ rate: Int, _ sink: RecordingSink) throws(SystemFile.Failure) {
+        init(
+            _ port: PortID, _ path: String, _ rate: Int, _ channels: Int, _ sink: RecordingSink
+        ) throws(SystemFile.Failure) {
             file = try SystemFile(path: path, writes: true)
             self.port = port
             self.path = path
             self.rate = rate
             self.sink = sink
-            try file.write(WAVEncoder(rate: rate).header(sampleCount: 0), at: 0)
+            self.channels = channels
+            try file.write(WAVEncoder(rate: rate, channels: channels).header(sampleCount: 0), at: 0)
         }
     }
 
     private var open: [Recording] = []
     private var bytes: [UInt8] = []
 
-    mutating func open(_ port: PortID, _ path: String, _ rate: Int, _ sink: RecordingSink) throws(SystemFile.Failure) {
-        open.append(try Recording(port, path, rate, sink))
+    mutating func open(
+        _ port: PortID, _ path: String, _ rate: Int, _ channels: Int, _ sink: RecordingSink
+    ) throws(SystemFile.Failure) {
+        open.append(try Recording(port, path, rate, channels, sink))
     }
 
     /// Writes what has come, and lets go of what is closed.
@@ -175,6 +204,7 @@ private struct Recordings {
         if recording.sink.rate > 0 { recording.rate = recording.sink.rate }
         try recording.file.write(bytes, at: WAVEncoder.headerSize + recording.octets)
         recording.octets += bytes.count
-        try recording.file.write(WAVEncoder(rate: recording.rate).header(sampleCount: recording.octets / 2), at: 0)
+        let encoder = WAVEncoder(rate: recording.rate, channels: recording.channels)
+        try recording.file.write(encoder.header(sampleCount: recording.octets / 2), at: 0)
     }
 }

@@ -15,12 +15,12 @@ import Networking
 /// On a manual loop nothing has a thread: the engine ticks by the loop's timer, in virtual time, and files are read and
 /// written on the spot.
 public final class MediaRuntime {
-    private let loop: EventLoop
-    private let configuration: MediaRuntimeConfiguration
+    let loop: EventLoop
+    let configuration: MediaRuntimeConfiguration
     private let random: RandomSource
     private let onEvent: (MediaEvent) -> Void
 
-    private var running: Running?
+    var running: Running?
     private var pairs: PortPairs
     private var streams: [PortID: StreamSockets] = [:]
     private var backlog: [MediaOrder] = []
@@ -28,14 +28,15 @@ public final class MediaRuntime {
     private var isDeliveryPlanned = false
     private var isStopped = false
     private var devices = DeviceWatch()
+    var programs: [PortID: ProgramConnection] = [:]
     private var manualTimer: TimerToken?
     /// When a packet that was not sent is told again at the earliest.
     private var nextTrouble = MonotonicTime.zero
     private var isRealTime = false
-    public private(set) var counters = Counters<MediaRuntimeCounter>()
+    public internal(set) var counters = Counters<MediaRuntimeCounter>()
 
     /// What exists once the first port was opened.
-    private struct Running {
+    struct Running {
         let media: MediaWorker
         let files: FileWorker
         var signals: [cposix_signal]
@@ -74,13 +75,27 @@ public final class MediaRuntime {
         case .openRecorder(let port, let path):
             guard let running = start(port) else { return }
             order(.command(command))
-            running.files.submit(.record(port, path: path, rate: configuration.engine.bridgeRate))
+            running.files.submit(.record(port, path: path, rate: configuration.engine.bridgeRate, channels: 1))
+            afterFileJob()
+        case .openSplitRecorder(let port, _, let path):
+            guard let running = start(port) else { return }
+            order(.command(command))
+            running.files.submit(.record(port, path: path, rate: configuration.engine.bridgeRate, channels: 2))
             afterFileJob()
         case .openTone(let port, _), .openEcho(let port):
             guard start(port) != nil else { return }
             order(.command(command))
         case .openDevice(let port, let name): openDevice(port, name)
-        case .configureStream, .connect, .disconnect, .setGain, .startPlayer, .sendDigits, .reportStatistics, .closePort:
+        case .openProgram(let port, let settings): openProgram(port, settings)
+        case .tellProgram(let port, let text): programs[port]?.tell(text)
+        case .processVoice(let port, let wanted): processVoice(port, wanted)
+        case .closePort(let port):
+            guard running != nil else { return }
+            // Before its call's last figures, with which a phone may end.
+            programs[port]?.close()
+            order(.command(command))
+        case .configureStream, .connect, .disconnect, .tap, .setGain, .setVolume, .reportLevels, .startPlayer, .sendDigits,
+            .reportStatistics:
             guard running != nil else { return }
             order(.command(command))
         }
@@ -103,6 +118,8 @@ public final class MediaRuntime {
         if let handle = media { cposix_thread_join(handle) } else { _ = running.media.cycle(at: loop.now) }
         media = nil
         sendPackets(running.media)
+        // Before the files: a device may be made of them.
+        devices.close()
         // A recording that was asked for and not yet begun has no engine any more: its sink is closed here.
         running.files.submit(.stop)
         if running.threads.count > 1 { cposix_thread_join(running.threads[1]) } else { _ = running.files.process() }
@@ -110,7 +127,7 @@ public final class MediaRuntime {
         for signal in running.signals { cposix_signal_close(signal) }
         for port in streams.keys.sorted() { streams[port]?.close() }
         streams = [:]
-        devices.close()
+        endPrograms()
     }
 
     /// How the media thread has kept its time; nil before it started.
@@ -118,7 +135,7 @@ public final class MediaRuntime {
 
     // MARK: Start
 
-    private func start(_ port: PortID) -> Running? {
+    func start(_ port: PortID) -> Running? {
         if let running { return running }
         do throws(NetworkError) {
             let made = try makeRunning()
@@ -225,15 +242,26 @@ public final class MediaRuntime {
     // MARK: Devices
 
     private func openDevice(_ port: PortID, _ name: String) {
-        guard start(port) != nil else { return }
+        guard let running = start(port) else { return }
         order(.command(.openDevice(port, name: name)))
+        if let files = FileDevice.files(name) {
+            running.files.submit(
+                .device(
+                    port, input: files.input, output: files.output, rate: configuration.engine.bridgeRate,
+                    limit: configuration.playerFileLimit))
+            return afterFileJob()
+        }
         guard let make = configuration.devices else {
             return emit(.deviceChanged(port, .failed(reason: "this program has no sound devices")))
         }
-        let device = make(name, configuration.engine.bridgeRate)
+        let rate = configuration.deviceRate ?? configuration.engine.bridgeRate
+        add(make(name, rate), port, rate: rate)
+    }
+
+    private func add(_ device: any SoundDevice, _ port: PortID, rate: Int) {
         let isFirst = devices.isEmpty
         devices.add(port, device)
-        order(.device(port, device))
+        order(.device(port, device, rate: rate))
         if isFirst { watchDevices() }
     }
 
@@ -255,7 +283,7 @@ public final class MediaRuntime {
 
     // MARK: Between the threads
 
-    private func order(_ order: MediaOrder) {
+    func order(_ order: MediaOrder) {
         guard let running else { return }
         if !backlog.isEmpty || !running.media.submit(order) {
             // The media thread empties its ring every 10 ms.
@@ -280,6 +308,7 @@ public final class MediaRuntime {
             switch result {
             case .audio(let port, let audio, let loops): order(.player(port, audio, loops: loops))
             case .sink(let port, let sink): order(.recorder(port, sink))
+            case .device(let port, let device): add(device, port, rate: configuration.engine.bridgeRate)
             case .failed(let port, let reason):
                 counters.increment(.filesFailed)
                 emit(.fileFailed(port, reason: reason))
@@ -293,13 +322,17 @@ public final class MediaRuntime {
                 sendPackets(running.media)
                 streams.removeValue(forKey: port)?.close()
                 // The media thread has let go of it.
-                devices.remove(port)?.close()
+                if let device = devices.remove(port) {
+                    device.close()
+                    if device is FileDevice { cposix_signal_raise(running.files.signal) }
+                }
             }
         }
+        for port in programs.keys.sorted() { programs[port]?.pump() }
         deliver()
     }
 
-    private func emit(_ event: MediaEvent) {
+    func emit(_ event: MediaEvent) {
         events.append(event)
         guard !isDeliveryPlanned else { return }
         isDeliveryPlanned = true

@@ -3,6 +3,10 @@
 import Essentials
 import Media
 
+/// Makes what works on a microphone's sound at a rate, or says why there is none.
+public typealias VoiceProcessorFactory =
+    @Sendable (_ wanted: VoiceProcessing, _ rate: Int) -> (processor: (any VoiceProcessor)?, state: VoiceProcessingState)
+
 /// The settings of a media runtime.
 public struct MediaRuntimeConfiguration: Sendable {
     /// The engine's own.
@@ -25,6 +29,16 @@ public struct MediaRuntimeConfiguration: Sendable {
     public var catchUpLimit = Interval.milliseconds(1_000)
     /// Makes sound devices; nil: a device port is silent and says so.
     public var devices: SoundDeviceFactory?
+    /// Samples a second of sound devices; nil: those of the bridge. Where it differs, the bridge's side is resampled.
+    public var deviceRate: Int?
+    /// Makes what works on the sound of a microphone; nil: nothing does, and it says so.
+    public var voiceProcessors: VoiceProcessorFactory?
+    /// Program ports at once.
+    public var maximumPrograms = 256
+    /// How long a program may go on after its call, once it was told.
+    public var programGrace = Interval.milliseconds(2_000)
+    /// The same when all of it ends: the loop waits for it.
+    public var programGraceAtEnd = Interval.milliseconds(400)
     /// Octets of packets on their way to the media thread, and as many on the way back.
     public var packetRing = 1 << 20
 
@@ -46,6 +60,10 @@ public enum MediaRuntimeCounter: Int, CounterName {
     /// No sockets for a stream.
     case streamsFailed
     case filesFailed
+    /// A program could not be started, or did not keep to the frames.
+    case programsFailed
+    /// More programs than `maximumPrograms`.
+    case limitPrograms
 }
 
 /// How the media thread has kept its time.

@@ -15,7 +15,9 @@ enum MediaOrder: Sendable {
     case command(MediaCommand)
     case player(PortID, WAVAudio, loops: Bool)
     case recorder(PortID, RecordingSink)
-    case device(PortID, any SoundDevice)
+    case device(PortID, any SoundDevice, rate: Int)
+    case program(PortID, ProgramRing)
+    case processor(PortID, (any VoiceProcessor)?)
     case stop
 }
 
@@ -51,6 +53,7 @@ final class MediaWorker: @unchecked Sendable {
     private let engine: MediaEngine
     private var open: Set<PortID> = []
     private var recorders: Set<PortID> = []
+    private var programs: Set<PortID> = []
     private var waiting: [MediaNotice] = []
     private var hasOutput = false
     private var isStopped = false
@@ -154,6 +157,8 @@ final class MediaWorker: @unchecked Sendable {
         publish()
         // Files are written every second frame: half the wake-ups, and still within 20 ms of being played.
         if !recorders.isEmpty, count & 1 == 0 { cposix_signal_raise(files) }
+        // The loop carries what programs hear and say.
+        if !programs.isEmpty { hasOutput = true }
     }
 
     private func takeOrders(now: MonotonicTime) {
@@ -165,7 +170,14 @@ final class MediaWorker: @unchecked Sendable {
             case .recorder(let port, let sink):
                 if open.contains(port) { engine.openRecorder(port, sink: sink) } else { sink.close() }
                 cposix_signal_raise(files)
-            case .device(let port, let device): if open.contains(port) { engine.openDevice(port, device: device) }
+            case .device(let port, let device, let rate):
+                if open.contains(port) { engine.openDevice(port, device: device, rate: rate) }
+                if device is FileDevice, open.contains(port) { recorders.insert(port) }
+            case .program(let port, let ring):
+                guard open.contains(port) else { break }
+                programs.insert(port)
+                engine.openProgram(port, link: ring)
+            case .processor(let port, let processor): if open.contains(port) { engine.setProcessor(port, processor) }
             case .stop:
                 for port in open.sorted() { close(port, now: now) }
                 isStopped = true
@@ -177,13 +189,19 @@ final class MediaWorker: @unchecked Sendable {
     private func take(_ command: MediaCommand, now: MonotonicTime) {
         switch command {
         case .openStream(let port, _), .openPlayer(let port, _, _), .openTone(let port, _), .openEcho(let port),
-            .openDevice(let port, _):
+            .openDevice(let port, _), .openProgram(let port, _):
             open.insert(port)
+        case .openSplitRecorder(let port, let right, _):
+            open.insert(port)
+            open.insert(right)
+            recorders.insert(port)
         case .openRecorder(let port, _):
             open.insert(port)
             recorders.insert(port)
         case .closePort(let port): return close(port, now: now)
-        case .configureStream, .connect, .disconnect, .setGain, .startPlayer, .sendDigits, .reportStatistics: break
+        case .configureStream, .connect, .disconnect, .tap, .setGain, .setVolume, .reportLevels, .startPlayer, .sendDigits,
+            .reportStatistics, .tellProgram, .processVoice:
+            break
         }
         engine.handle(command, now: now)
     }
@@ -192,6 +210,7 @@ final class MediaWorker: @unchecked Sendable {
         engine.handle(.closePort(port), now: now)
         publish()
         open.remove(port)
+        programs.remove(port)
         if recorders.remove(port) != nil { cposix_signal_raise(files) }
         notify(.closed(port))
     }

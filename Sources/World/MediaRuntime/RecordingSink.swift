@@ -3,13 +3,13 @@
 import Media
 import Synchronization
 
-/// The way of a recorder's frames from the media thread to the file thread: about two seconds of room at 16 kHz.
+/// The way of a recorder's frames from the media thread to the file thread: about two seconds of room.
 ///
 /// `@unchecked Sendable`: the media thread only writes, the file thread only reads; samples belong to the writer while
 /// they are outside `head..<tail` and to the reader inside.
 @safe
 final class RecordingSink: RecorderSink, @unchecked Sendable {
-    private static let capacity = 1 << 15
+    private let capacity: Int
     private let ring: UnsafeMutablePointer<Int16>
     private let head = Atomic<Int>(0)
     private let tail = Atomic<Int>(0)
@@ -17,7 +17,13 @@ final class RecordingSink: RecorderSink, @unchecked Sendable {
     private let rateInUse = Atomic<Int>(0)
     private let closed = Atomic<Bool>(false)
 
-    init() { unsafe ring = .allocate(capacity: Self.capacity) }
+    /// `rate`: samples a second of all channels.
+    init(rate: Int = 16_000) {
+        var size = 1 << 15
+        while size < 2 * rate, size < 1 << 20 { size <<= 1 }
+        capacity = size
+        unsafe ring = .allocate(capacity: size)
+    }
     deinit { unsafe ring.deallocate() }
 
     // MARK: Media thread
@@ -25,11 +31,11 @@ final class RecordingSink: RecorderSink, @unchecked Sendable {
     func write(_ samples: Span<Int16>, rate: Int) {
         rateInUse.store(rate, ordering: .relaxed)
         let position = tail.load(ordering: .relaxed)
-        guard position + samples.count - head.load(ordering: .acquiring) <= Self.capacity else {
+        guard position + samples.count - head.load(ordering: .acquiring) <= capacity else {
             lost.wrappingAdd(samples.count, ordering: .relaxed)
             return
         }
-        for index in samples.indices { unsafe ring[(position + index) & (Self.capacity - 1)] = samples[index] }
+        for index in samples.indices { unsafe ring[(position + index) & (capacity - 1)] = samples[index] }
         tail.store(position + samples.count, ordering: .releasing)
     }
 
@@ -48,7 +54,7 @@ final class RecordingSink: RecorderSink, @unchecked Sendable {
         let end = tail.load(ordering: .acquiring)
         var position = head.load(ordering: .relaxed)
         while position < end {
-            let sample = unsafe UInt16(bitPattern: ring[position & (Self.capacity - 1)])
+            let sample = unsafe UInt16(bitPattern: ring[position & (capacity - 1)])
             bytes.append(UInt8(truncatingIfNeeded: sample))
             bytes.append(UInt8(truncatingIfNeeded: sample >> 8))
             position += 1

@@ -134,6 +134,19 @@ int cposix_network_watch(void);
 /// Takes what is to be read there: 1 if there was anything.
 int cposix_network_drain(int fd);
 
+// MARK: Programs
+
+/// Starts a command by the shell, in a process group of its own, without our password in its environment. The descriptor of a
+/// non-blocking socket that is its standard input and output.
+int cposix_program_start(const char *command, int *process);
+/// A non-blocking socket that is connected to a Unix socket.
+int cposix_program_connect(const char *path);
+/// Whether the program has ended; then with its status, 128 and more for a signal.
+int cposix_program_status(int process, int *status);
+/// Asks the program and all that it started to end, or ends them. Not after `cposix_program_status` told its end.
+void cposix_program_end(int process, int insist);
+int cposix_shutdown_write(int fd);
+
 // MARK: Threads
 
 /// Starts a joinable thread with signals like SIGINT blocked. `realtime` > 0 asks for SCHED_FIFO at that priority, and

@@ -73,8 +73,19 @@ targets += [
     .systemLibrary(name: "COpus", path: "Sources/World/COpus"),
     target("World", "Codecs", ["COpus", "Media"]),
     target("World", "Networking", ["CPosix", "CCares", "SecureChannel", "WebSocket", "Crypto", "SIPAgent", "SIP", "Essentials"]),
-    .target(name: "CPulse", path: "Sources/World/CPulse", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
-    target("World", "AudioDevices", ["CPulse", "Media"]),
+    .target(name: "CSampleRing", path: "Sources/World/CSampleRing"),
+    .target(
+        name: "CPulse", dependencies: ["CSampleRing"], path: "Sources/World/CPulse",
+        linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(
+        name: "CALSA", dependencies: ["CSampleRing"], path: "Sources/World/CALSA",
+        linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    target("World", "AudioDevices", ["CPulse", "CALSA", "CSampleRing", "Media"]),
+    .target(name: "CSpeexDSP", path: "Sources/World/CSpeexDSP", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    .target(
+        name: "CWebRTCAudioProcessing", path: "Sources/World/CWebRTCAudioProcessing",
+        cxxSettings: [.headerSearchPath("forward")], linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
+    target("World", "VoiceProcessing", ["CSpeexDSP", "CWebRTCAudioProcessing", "Media"]),
     .target(name: "CEdit", path: "Sources/World/CEdit", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "CDBus", path: "Sources/World/CDBus", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     target("World", "SecretStore", ["CDBus", "Crypto"]),

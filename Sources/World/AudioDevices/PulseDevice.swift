@@ -6,7 +6,7 @@ import Synchronization
 
 /// A loudspeaker and a microphone of a PulseAudio server.
 final class PulseDevice: SoundDevice {
-    /// What is asked of the server each way, and what waits in the ring.
+    /// What is asked of the server for the loudspeaker, in milliseconds.
     private static let latency: UInt32 = 20
 
     /// The C side, by its address: an `OpaquePointer` is not Sendable. 0: it could not be opened, or is closed.
@@ -27,7 +27,7 @@ final class PulseDevice: SoundDevice {
             }
         }
         handle = Atomic(UInt(bitPattern: made))
-        failure = unsafe made == nil ? Self.text(reason) : ""
+        failure = unsafe made == nil ? SoundDevices.text(reason) : ""
     }
 
     deinit { close() }
@@ -55,6 +55,8 @@ final class PulseDevice: SoundDevice {
         }
     }
 
+    var delayMilliseconds: Int { unsafe device.map { unsafe Int(cpulse_delay($0)) } ?? 0 }
+
     // MARK: Any thread
 
     var state: SoundDeviceState {
@@ -73,7 +75,7 @@ final class PulseDevice: SoundDevice {
         unsafe reason.withUnsafeMutableBufferPointer { buffer in
             if let place = buffer.baseAddress { unsafe cpulse_reason(device, place, buffer.count) }
         }
-        return Self.text(reason)
+        return SoundDevices.text(reason)
     }
 
     var figures: SoundDeviceFigures {
@@ -82,6 +84,7 @@ final class PulseDevice: SoundDevice {
         let figures = unsafe cpulse_figures_of(device)
         result.underruns = figures.underruns
         result.dropped = figures.dropped
+        result.adjusted = figures.adjusted
         result.played = figures.played
         result.captured = figures.captured
         return result
@@ -90,10 +93,6 @@ final class PulseDevice: SoundDevice {
     func close() {
         let address = handle.exchange(0, ordering: .acquiringAndReleasing)
         if let device = unsafe OpaquePointer(bitPattern: address) { unsafe cpulse_close(device) }
-    }
-
-    private static func text(_ characters: [CChar]) -> String {
-        String(decoding: characters.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     @unsafe private static func optional<Result>(_ text: String?, _ body: (UnsafePointer<CChar>?) -> Result) -> Result {

@@ -159,6 +159,7 @@ targets += [
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
+    tests("VoiceProcessingTests", ["VoiceProcessing", "Media", "Essentials"]),
     tests(
         "InteropTests",
         [

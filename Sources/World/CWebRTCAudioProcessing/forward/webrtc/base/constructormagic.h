@@ -1,0 +1,3 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The headers of the library name each other without the folder in which the system has them. */
+#include <webrtc_audio_processing/webrtc/base/constructormagic.h>

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Media
+import Testing
+import VoiceProcessing
+
+@Suite(.serialized) struct VoiceProcessorTests {
+    static func processor(_ wanted: VoiceProcessing, rate: Int = 16_000) throws -> any VoiceProcessor {
+        let made = VoiceProcessors.make(wanted, rate: rate)
+        return try #require(made.processor, "\(made.state)")
+    }
+
+    @Test func aTailIsSpeexsAndTheRestIsWebRTCs() throws {
+        #expect(try Self.processor(VoiceProcessing(echoCancellation: .tail(100))).name == "speexdsp")
+        #expect(try Self.processor(VoiceProcessing(echoCancellation: .automatic)).name == "webrtc-audio-processing")
+        #expect(try Self.processor(VoiceProcessing(suppressesNoise: true)).name == "webrtc-audio-processing")
+        let off = VoiceProcessors.make(.off, rate: 16_000)
+        #expect(off.processor == nil && off.state == .off)
+        #expect(VoiceProcessing.EchoCancellation(tailMilliseconds: 0) == .off)
+        #expect(VoiceProcessing.EchoCancellation(tailMilliseconds: 5) == .tail(10))
+    }
+
+    /// The echo that is left in dB below what came in, second by second.
+    static func left(_ wanted: VoiceProcessing, _ room: EchoRoom = EchoRoom()) throws -> [Double] {
+        let far = Array(try Speech.prompt(Speech.far).prefix(16_000 * 14))
+        let near = [Int16](repeating: 0, count: far.count)
+        let run = room.run(try processor(wanted), far: far, near: near)
+        return stride(from: 0, to: run.output.count - 16_000 + 1, by: 16_000).map {
+            EchoRoom.level(run.microphone[$0..<$0 + 16_000]) - EchoRoom.level(run.output[$0..<$0 + 16_000])
+        }
+    }
+
+    @Test(arguments: [VoiceProcessing.EchoCancellation.automatic, .tail(200)], [20, 60, 150])
+    func anEchoIsTakenOut(_ cancellation: VoiceProcessing.EchoCancellation, delay: Int) throws {
+        var room = EchoRoom()
+        room.delay = delay
+        room.toldDelay = delay
+        let left = try Self.left(VoiceProcessing(echoCancellation: cancellation), room)
+        print("echo \(cancellation) \(delay) ms: " + left.map { String(format: "%.0f", $0) }.joined(separator: " "))
+        #expect(left[3...].min() ?? 0 > 15)
+    }
+
+    @Test func theSpeakerIsKeptInDoubleTalk() throws {
+        let far = try Speech.prompt(Speech.far)
+        let near = try Speech.prompt(Speech.near)
+        let count = min(far.count, near.count, 16_000 * 20)
+        for cancellation in [VoiceProcessing.EchoCancellation.automatic, .tail(200)] {
+            let room = EchoRoom()
+            let run = room.run(
+                try Self.processor(VoiceProcessing(echoCancellation: cancellation)), far: Array(far[..<count]), near: Array(near[..<count]))
+            print("double talk \(cancellation): \(EchoRoom.level(run.output[64_000...]) - EchoRoom.level(near[64_000..<count])) dB")
+            if let folder = ProcessInfo.processInfo.environment["HANDSET_ECHO_OUT"] {
+                for (name, samples) in [("near", Array(near[..<count])), ("mic", run.microphone), ("out-\(cancellation)", run.output)] {
+                    try Data(WAVEncoder.file(WAVAudio(rate: 16_000, samples: samples))).write(to: URL(filePath: "\(folder)/\(name).wav"))
+                }
+            }
+        }
+    }
+
+    @Test(arguments: [8000, 16_000, 32_000, 44_100, 48_000])
+    func everyRateOfTheBridgeIsServed(rate: Int) throws {
+        for wanted in [
+            VoiceProcessing(echoCancellation: .automatic, suppressesNoise: true, controlsGain: true),
+            VoiceProcessing(echoCancellation: .tail(100), suppressesNoise: true, controlsGain: true),
+        ] {
+            let processor = try Self.processor(wanted, rate: rate)
+            var frame = [Int16](repeating: 0, count: rate / 100)
+            for tick in 0..<200 {
+                for index in frame.indices {
+                    frame[index] = Int16(3000 * sin(Double(tick * frame.count + index) * 2 * .pi * 300 / Double(rate)))
+                }
+                processor.near(&frame, delay: 0)
+                processor.far([Int16](repeating: 0, count: frame.count).span)
+            }
+            #expect(frame.contains { $0 != 0 }, "\(processor.name)")
+        }
+    }
+
+    @Test func noiseIsMadeQuieter() throws {
+        for wanted in [VoiceProcessing(suppressesNoise: true), VoiceProcessing(echoCancellation: .tail(10), suppressesNoise: true)] {
+            var random = SplitMix(state: 4)
+            let noise = (0..<16_000 * 6).map { _ in Int16.random(in: -600...600, using: &random) }
+            let run = EchoRoom().run(try Self.processor(wanted), far: [Int16](repeating: 0, count: noise.count), near: noise)
+            let fall = EchoRoom.level(noise[80_000...]) - EchoRoom.level(run.output[80_000...])
+            print("noise \(wanted.echoCancellation): \(fall) dB")
+            #expect(fall > 5)
+        }
+    }
+
+    @Test func aQuietVoiceIsMadeLouder() throws {
+        let near = try Speech.prompt(Speech.near).prefix(16_000 * 12).map { $0 / 16 }
+        let run = EchoRoom().run(
+            try Self.processor(VoiceProcessing(controlsGain: true)), far: [Int16](repeating: 0, count: near.count), near: near)
+        let rise = EchoRoom.level(run.output[96_000...]) - EchoRoom.level(near[96_000...])
+        print("gain: \(rise) dB")
+        #expect(rise > 3)
+    }
+}

@@ -58,8 +58,7 @@ targets += [
     target("Machines", "Media", ["RTP", "Essentials"]),
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
     target(
-        "Machines", "CallAnalysis", ["SIPAgent", "SIP", "SDP", "RTP", "Essentials"], folders: ["Capture", "Diagnosis", "Drawing", "Report"]
-    ),
+        "Machines", "CallAnalysis", ["SIPAgent", "SIP", "SDP", "RTP", "Essentials"], folders: ["Capture", "Diagnosis", "Drawing", "Report"]),
     target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials"]),
 ]
 
@@ -98,7 +97,8 @@ targets += [
         "Face", "Handset",
         [
             "CallAnalysis", "PhoneCore", "SIPServer", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto",
-            "Essentials", "Networking", "CryptoOpenSSL", "MediaRuntime", "AudioDevices",
+            "Essentials",
+            "Networking", "CryptoOpenSSL", "MediaRuntime", "AudioDevices", "VoiceProcessing",
         ]),
     target(
         "TestKit", "HandsetTestKit",
@@ -111,7 +111,7 @@ targets += [
         name: "HandsetCommand",
         dependencies: [
             "Handset", "PhoneCore", "SIPServer", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages",
-            "Crypto", "Essentials", "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs", "CEdit", "SecretStore",
+            "Crypto", "Essentials", "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs", "CEdit", "SecretStore", "AudioDevices",
         ],
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
 ]
@@ -156,10 +156,10 @@ targets += [
         "NetworkingTests", ["TestCertificates", "CryptoOpenSSL", "WebSocket", "Networking", "SIPAgent", "SIP", "Essentials"]),
     tests("MediaRuntimeTests", ["MediaRuntime", "Media", "Networking", "Essentials"]),
     tests("AudioDevicesTests", ["AudioDevices", "SecretStore", "Crypto", "Media", "Essentials"]),
+    tests("VoiceProcessingTests", ["VoiceProcessing", "Media", "Essentials"]),
     tests("CryptoOpenSSLTests", ["CryptoOpenSSL", "Crypto"]),
     tests("SDPTests", ["SDP", "Essentials"]),
     tests("SIPStackTests", ["SIPAgent", "SIP", "CryptoOpenSSL", "Crypto", "Essentials"]),
-    tests("VoiceProcessingTests", ["VoiceProcessing", "Media", "Essentials"]),
     tests(
         "InteropTests",
         [
@@ -180,7 +180,8 @@ targets += [
     tests(
         "HandsetTests",
         [
-            "TestCertificates", "Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SIP", "Crypto", "CryptoOpenSSL", "Networking",
+            "TestCertificates", "Handset", "PhoneCore", "SIPServer", "SIPAgent", "Media", "SDP", "SIP", "Crypto", "CryptoOpenSSL",
+            "Networking",
             "Essentials",
         ]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),

@@ -47,7 +47,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
     @Test(arguments: [
         ["--ice", "on"], ["--stun", "127.0.0.1:3478"],
         ["--turn", "turn:x"],
-        ["--srtp", "prefer"], ["--srtp", "require"], ["--program", "cat"],
+        ["--srtp", "prefer"], ["--srtp", "require"],
     ])
     func whatALaterStepBringsSaysSo(option: [String]) {
         let error = #expect(throws: UsageError.self) { try Invocation.parse(["call", "sip:a@b"] + option) }
@@ -60,8 +60,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
         ["--transport", "udp"], ["--transport", "tcp"], ["--transport", "ws"], ["--transport", "wss"], ["--ws-path", "/ws"],
         ["--keep-alive", "0"],
         ["--outbound", "off"], ["--ice", "off"], ["--srtp", "off"], ["--redundancy", "off"], ["--redundancy", "auto"],
-        ["--redundancy", "2"], ["--complexity", "9"], ["--fec", "off"], ["--dtx", "on"], ["--audio-rate", "48000"], ["--report", "a.html"],
-        ["--device", "null"],
+        ["--redundancy", "2"], ["--complexity", "9"], ["--fec", "off"], ["--dtx", "on"], ["--audio-rate", "48000"], ["--report", "a.html"], ["--device", "null"],
         ["--device", "default"], ["--device", "out,in"],
         ["--codecs", "PCMA,pcmu"], ["--codecs", "opus,g722"],
         ["--bitrate", "24"], ["--listen", "[::1]:0"], ["--listen", "localhost:5070"], ["--listen", "tls:127.0.0.1:0"],

@@ -46,6 +46,8 @@ public actor Phone {
     private var isStopped = false
     /// Ports that are closed when their call ends: players, recorders, echoes.
     var companions: [CallID: [PortID]] = [:]
+    /// Calls that ring here, and the ports of the sound of it.
+    var ring = Ring()
     /// The addresses at which the phone can be reached, in the order of the listeners.
     public private(set) var listening: [PhoneSettings.Listener] = []
 
@@ -122,6 +124,9 @@ public actor Phone {
             engine: MediaConfiguration(bridgeRate: settings.bridgeRate, codecs: settings.codecs), address: address,
             ports: settings.mediaPorts)
         configuration.devices = settings.devices
+        configuration.deviceRate = settings.deviceRate.map { min(max($0, 8000), 192_000) }
+        configuration.voiceProcessors = settings.voiceProcessors
+        configuration.maximumPrograms = settings.maximumPrograms
         configuration.tellsUnspecified = true
         let runtime = MediaRuntime(loop: loop, configuration: configuration, random: RandomSource(SecureRandom())) { [weak self] event in
             self?.assumeIsolated { $0.receive(event) }
@@ -246,6 +251,7 @@ public actor Phone {
         keep(event)
         log(event, now: now)
         handler?(self, event, now)
+        noteRinging(event)
         if case .ended(let id, _) = event { closeCompanions(of: id) }
         channel.send(event)
         route(event)

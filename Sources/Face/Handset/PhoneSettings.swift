@@ -7,6 +7,7 @@ import MediaRuntime
 import Networking
 import PhoneCore
 import SIP
+import VoiceProcessing
 
 /// How a `Phone` is set up. Every setting has a default that works: a phone on any free UDP and TCP port.
 public struct PhoneSettings: Sendable {
@@ -33,7 +34,7 @@ public struct PhoneSettings: Sendable {
     public var mediaAddress: IPAddress?
     /// The UDP ports for RTP and RTCP; nil: any free pair.
     public var mediaPorts: ClosedRange<UInt16>?
-    /// Samples a second inside the bridge: 8 000, 16 000 or 48 000.
+    /// Samples a second inside the bridge: 8 000, 12 000, 16 000, 24 000, 32 000, 44 100 or 48 000.
     public var bridgeRate: Int
     /// The codecs there are: all that `core.audio` names must be among them. Default: G.711 and G.722; a program that
     /// brings Opus adds it (`AudioCodecRegistry.complete(bridgeRate:opus:)` of `Codecs`), or a codec of its own.
@@ -45,6 +46,14 @@ public struct PhoneSettings: Sendable {
     /// Makes the sound devices that `MediaCommand.openDevice` names; the default knows `null`, `default` and those of the sound
     /// server.
     public var devices: SoundDeviceFactory = { name, rate in SoundDevices.open(name, rate: rate) }
+    /// Samples a second of sound devices, 8 000 to 192 000; nil: the bridge's. Only where the two differ anything is resampled.
+    public var deviceRate: Int?
+    /// Makes what works on the sound of microphones (`Bridge.processVoice`).
+    public var voiceProcessors: VoiceProcessorFactory = { wanted, rate in VoiceProcessors.make(wanted, rate: rate) }
+    /// How incoming calls ring; nil: the application does it.
+    public var ringing: Ringing?
+    /// How many speech programs may run at once.
+    public var maximumPrograms = 256
     public var log: LogSettings
     /// Called on the loop for every SIP message sent or received, credentials masked; must not block.
     public var trace: (@Sendable (TraceRecord) -> Void)?

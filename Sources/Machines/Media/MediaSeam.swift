@@ -152,23 +152,29 @@ public enum MediaCommand: Sendable {
     case openSplitRecorder(PortID, right: PortID, path: String)
     /// World: open the loudspeaker and the microphone of that name and hand them to the engine (`MediaEngine.openDevice`).
     case openDevice(PortID, name: String)
+    /// World: start the program, or connect to it, and hand the engine the way to it (`MediaEngine.openProgram`).
+    case openProgram(PortID, ProgramSettings)
+    /// World: tell the program an event (one JSON object).
+    case tellProgram(PortID, String)
+    /// World: make what works on the sound of a device's microphone and hand it to the engine (`MediaEngine.setProcessor`).
+    case processVoice(PortID, VoiceProcessing)
     /// Joins one direction: `from` is heard by `to`.
     case connect(from: PortID, to: PortID)
     case disconnect(from: PortID, to: PortID)
-    /// A gain in dB for what `port` gives to the bridge; −infinity mutes it.
-    case setGain(PortID, decibels: Double)
-    /// Start, or start again, a player from its first sample.
-    case startPlayer(PortID)
-    /// Send these digits (0–9, *, #, A–D, `,` = pause of 500 ms) on a stream, one after another.
-    case sendDigits(PortID, String, milliseconds: Int, inBand: Bool)
     /// `to` hears from now on what `of` hears, while that is open: a call's port hears what is said to the other side.
     case tap(PortID, of: PortID)
-    /// Ask for a `MediaEvent.statistics` of the stream.
-    case reportStatistics(PortID)
+    /// A gain in dB for what `port` gives to the bridge; −infinity mutes it.
+    case setGain(PortID, decibels: Double)
     /// A gain in dB for what `port` hears: the volume of a loudspeaker.
     case setVolume(PortID, decibels: Double)
     /// Tell the port's levels (`MediaEvent.levels`) every so often; zero: no longer.
     case reportLevels(PortID, every: Interval)
+    /// Start, or start again, a player from its first sample.
+    case startPlayer(PortID)
+    /// Send these digits (0–9, *, #, A–D, `,` = pause of 500 ms) on a stream, one after another.
+    case sendDigits(PortID, String, milliseconds: Int, inBand: Bool)
+    /// Ask for a `MediaEvent.statistics` of the stream.
+    case reportStatistics(PortID)
     /// Close the port and its sockets or file; a stream sends RTCP BYE; a last `statistics` comes first for a stream.
     case closePort(PortID)
 }
@@ -198,22 +204,22 @@ public enum MediaEvent: Sendable {
     case fileFailed(PortID, reason: String)
     /// A device is ready, half there, or silent from now on.
     case deviceChanged(PortID, SoundDeviceState)
+    /// How the voice processing of a device is, after `processVoice`.
+    case voiceProcessing(PortID, VoiceProcessingState)
+    case program(PortID, ProgramEvent)
+    case levels(PortID, AudioLevels)
     /// No packet for this long although the peer should be sending; told once a gap.
     case streamSilent(PortID, Interval)
     /// Packets come again after `streamSilent` or `remoteLeft`.
     case streamResumed(PortID)
     /// Packets do not get through, as far as can be seen so soon: perhaps the network changed. Comes again while that is so.
     case trouble(PortID, MediaTrouble)
-    /// How the voice processing of a device is, after `processVoice`.
-    case voiceProcessing(PortID, VoiceProcessingState)
-    case program(PortID, ProgramEvent)
-    case levels(PortID, AudioLevels)
     /// The peer said good-bye (RTCP BYE); `streamResumed` follows if packets come all the same.
     case remoteLeft(PortID)
     case statistics(PortID, StreamStatistics)
-}
     /// Something is wrong with the stream; told again every 2 s while it lasts. `value`: percent for losses, milliseconds for
     /// the delay, seconds for silence. `source`: where packets come from that are not taken.
     case warning(PortID, MediaWarning, value: Double, source: SocketAddress?)
     /// What `warning` told of is over.
     case warningOver(PortID, MediaWarning)
+}

@@ -135,8 +135,8 @@ final class StreamPort: BridgePort {
         meanings[13] = .noise
         for type in new.comfortNoisePayloadTypes { meanings[Int(type & 127)] = .noise }
         for type in new.receiveEventPayloadTypes { meanings[Int(type & 127)] = .event }
-        // The chosen codec comes first and keeps its payload type if two claim one.
         for type in new.receiveRedundancyPayloadTypes { meanings[Int(type & 127)] = .redundant }
+        // The chosen codec comes first and keeps its payload type if two claim one.
         for (index, receivable) in receiver.receivables.enumerated().reversed() {
             meanings[Int(receivable.payloadType)] = .speech(index)
         }
@@ -149,8 +149,8 @@ final class StreamPort: BridgePort {
             let before = receiver.figures
             isSilent = !receiver.pull(into: &output, at: now.nanoseconds / 1000)
             noteFigures(before, outbox)
-            if detector != nil, let key = detector?.process(output) {
             noteHeard(silent: isSilent)
+            if detector != nil, let key = detector?.process(output) {
                 outbox.tell(.digitReceived(id, key.digit, milliseconds: key.milliseconds, inBand: true))
             }
         } else if !isSilent {
@@ -159,8 +159,8 @@ final class StreamPort: BridgePort {
         }
         if let key = events.advance(to: now) { tell(key, outbox) }
         watchSilence(now, outbox)
-    }
         watchQuality(now, outbox)
+    }
 
     override func consume(_ frame: [Int16], isSilent: Bool, now: MonotonicTime, _ outbox: MediaOutbox) {
         let isMuted = stream?.isMuted ?? false
@@ -228,10 +228,10 @@ final class StreamPort: BridgePort {
         result.framesPlayed = receiver.figures.framesPlayed
         result.framesConcealed = receiver.figures.framesConcealed
         result.packetsRecovered = receiver.figures.packetsRecovered
-        result.jitterMilliseconds = jitter * 1000 / Double(receiver.clock)
         result.packetsRestored = packetsRestored
         result.redundancy = sender.redundancy.depth
         result.redundancyOctetsSent = sender.redundancy.octets
+        result.jitterMilliseconds = jitter * 1000 / Double(receiver.clock)
         result.roundTripMilliseconds = reports.roundTrip?.milliseconds
         result.remoteFractionLost = reports.remoteFractionLost
         result.bufferMilliseconds = receiver.bufferedMilliseconds

@@ -67,6 +67,7 @@ package struct HandsetCommand {
         case .explain: try runExplain(context)
         case .parse: try runParse(context)
         case .sdpAnswer: try runSDPAnswer(context)
+        case .devices: try runDevices(context)
         }
     }
 }

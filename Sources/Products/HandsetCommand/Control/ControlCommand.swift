@@ -38,6 +38,8 @@ package struct ControlCommand: Sendable, Equatable {
         case call(String)
         /// The network is another one: register and tell addresses anew.
         case network
+        /// Something of the bridge.
+        case sound(SoundCommand)
         case quit
         /// Tell of every account, and take one for calls.
         case accounts
@@ -182,7 +184,9 @@ package struct ControlCommand: Sendable, Equatable {
                 throw Failure(command: name, text: "\"status\" is open, closed or off")
             }
             return .publish(status: status, note: object["note"]?.text)
-        default: throw Failure(command: name, text: "there is no command \"\(name)\"")
+        default:
+            if let sound = try SoundCommand.parse(name, object) { return .sound(sound) }
+            throw Failure(command: name, text: "there is no command \"\(name)\"")
         }
     }
 }

@@ -100,9 +100,8 @@ package enum OptionTable {
             "--record", "FILE.wav", .text,
             "Write what would go to the loudspeaker, in real time (mono, 16 bit); answer numbers the files unless --calls is 1."),
         OptionSpec(
-            "--device", "null|default|NAME", .text,
-            "Loudspeaker and microphone of the sound server, SINK,SOURCE where they differ (default null: silence; phone at a terminal: default)."
-        ),
+            "--record-channels", "heard|mixed|split", .choice(["heard", "mixed", "split"]),
+            "What --record holds: the other side, both in one channel, or us left and them right (default heard)."),
         codecs,
         OptionSpec("--ptime", "MS", .choice(["10", "20", "30", "40", "60"]), "Milliseconds of audio a packet (default 20)."),
         OptionSpec("--bitrate", "KBPS", .integer(6...510), "Bit rate of Opus (default 32)."),
@@ -126,7 +125,10 @@ package enum OptionTable {
         OptionSpec(
             "--report", "FILE.html", .text,
             "Write a page about each call when it is over: ladder, negotiation, plots; answer numbers the files unless --calls is 1."),
-        OptionSpec("--program", "CMD", .text, "A program that hears and speaks.", later: "programs come with a later version."),
+        OptionSpec(
+            "--program", "CMD|unix:PATH", .text,
+            "A program that hears and speaks in each call (docs/program-port.md); when it ends, the call does."),
+        OptionSpec("--program-rate", "HZ", .integer(8000...48_000), "Samples a second of --program (default 16000)."),
     ]
 
     /// Of `call`, `answer` and `phone`.

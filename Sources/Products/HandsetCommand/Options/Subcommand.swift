@@ -13,6 +13,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
     case explain
     case parse
     case sdpAnswer = "sdp-answer"
+    case devices
 
     /// One sentence for `--help`.
     package var summary: String {
@@ -28,6 +29,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
         case .explain: "Say what happened in a trace or capture of calls and why it failed, and draw it."
         case .parse: "Print a SIP message as JSON, or where it is wrong."
         case .sdpAnswer: "Print the answer that this user agent gives to an SDP offer."
+        case .devices: "List the loudspeakers and microphones that --device takes."
         }
     }
 
@@ -40,7 +42,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
         case .parse: "[FILE|-]"
         case .explain: "TRACE|PCAP"
         case .sdpAnswer: "FILE"
-        case .demo, .serve, .register, .answer, .phone: ""
+        case .demo, .serve, .register, .answer, .phone, .devices: ""
         }
     }
 
@@ -50,7 +52,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
         case .call, .explain, .sdpAnswer: 1...1
         case .message: 2...2
         case .parse, .subscribe: 0...1
-        case .demo, .serve, .register, .answer, .phone: 0...0
+        case .demo, .serve, .register, .answer, .phone, .devices: 0...0
         }
     }
 
@@ -72,19 +74,19 @@ package enum Subcommand: String, CaseIterable, Sendable {
                         [OptionTable.from] + OptionTable.call + OptionTable.placing + [OptionTable.transfers] + OptionTable.control
                     ),
                     (Self.account, OptionTable.account + OptionTable.accountCalls),
-                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media),
+                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media), ("Sound", OptionTable.sound),
                 ]
             case .answer:
                 [
                     ("Options", OptionTable.answer + [OptionTable.transfers] + OptionTable.control),
                     (Self.account, OptionTable.account + OptionTable.accountCalls),
-                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media),
+                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media), ("Sound", OptionTable.sound),
                 ]
             case .phone:
                 [
                     ("Options", OptionTable.placing + [OptionTable.transfers] + OptionTable.control),
                     (Self.account, OptionTable.account + OptionTable.accountCalls),
-                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media),
+                    ("Phone", OptionTable.network + OptionTable.calls), ("Media", OptionTable.media), ("Sound", OptionTable.sound),
                 ]
             case .message:
                 [
@@ -97,7 +99,7 @@ package enum Subcommand: String, CaseIterable, Sendable {
                     ("Phone", OptionTable.network),
                 ]
             case .explain: [("Options", OptionTable.explain)]
-            case .parse: []
+            case .parse, .devices: []
             case .sdpAnswer: [("Options", [OptionTable.codecs, OptionTable.srtp])]
             }
         return own + [("Common", OptionTable.common)]

@@ -23,6 +23,11 @@ extension CommandEvent {
         case .warning: "warning"
         case .ended: "ended"
         case .notification(let event): event.name
+        case .device: "device"
+        case .sound: "sound"
+        case .voice: "voice"
+        case .level: "level"
+        case .program: "program"
         case .done: "done"
         case .error: "error"
         case .binding: "binding"
@@ -78,7 +83,20 @@ extension CommandEvent {
             (reference ?? .none).object(("code", .string(code)), ("text", .string(text)))
         case .ended(let reference, let cause, let duration): reference.object(Self.endMembers(cause, duration))
         case .notification(let event): event.fields
-        case .done(let command, let reference): (reference ?? .none).object(("command", .string(command)))
+        case .device(let it):
+            .object(
+                ("name", .string(it.name)), ("description", .string(it.description)), ("direction", .string(it.direction.rawValue)),
+                ("backend", .string(it.backend)), ("default", .bool(it.isDefault)))
+        case .sound(let device, let state, let reason):
+            .object(("device", .string(device)), ("state", .string(state)), ("reason", .text(reason)))
+        case .voice(let state, let name, let reason): .object(("state", .string(state)), ("by", .text(name)), ("reason", .text(reason)))
+        case .level(let port, let it):
+            .object(
+                ("port", .string(port)), ("given", .hundredths(it.givenLevel)), ("given_peak", .hundredths(it.givenPeak)),
+                ("heard", .hundredths(it.heardLevel)), ("heard_peak", .hundredths(it.heardPeak)))
+        case .program(let reference, let it): reference.object(Self.programMembers(it))
+        case .done(let command, let reference, let port):
+            (reference ?? .none).object(("command", .string(command)), ("port", .text(port)))
         case .error(let command, let text, let reference):
             (reference ?? .none).object(("command", .string(command)), ("text", .string(text)))
         case .binding(let user, let state, let contact, let expires):
@@ -98,8 +116,32 @@ extension CommandEvent {
             JSONValue.Member("delay", it.roundTripMilliseconds.map { .hundredths($0) } ?? .null),
             JSONValue.Member("buffer", .hundredths(it.bufferMilliseconds)),
             JSONValue.Member("concealed", .integer(Int64(clamping: it.framesConcealed))),
+            JSONValue.Member("recovered", .integer(Int64(clamping: it.packetsRecovered))),
+            JSONValue.Member("restored", .integer(Int64(clamping: it.packetsRestored))),
+            JSONValue.Member("redundancy", .integer(Int64(it.redundancy))),
+            JSONValue.Member("octets", .integer(Int64(clamping: it.octetsSent))),
+            JSONValue.Member("redundant", .integer(Int64(clamping: it.redundancyOctetsSent))),
+            JSONValue.Member("mouth_to_ear", .hundredths(it.mouthToEarMilliseconds)),
+            JSONValue.Member("level", .hundredths(it.receivedLevel)),
+            JSONValue.Member("level_sent", .hundredths(it.sentLevel)),
+            JSONValue.Member("loss_sent", it.remoteFractionLost.map { .hundredths($0) } ?? .null),
+            JSONValue.Member("score_now", .hundredths(it.liveScore)),
+            JSONValue.Member("score_sent", it.remoteScore.map { .hundredths($0) } ?? .null),
             JSONValue.Member("score", .hundredths(it.score)),
         ]
+    }
+
+    private static func programMembers(_ it: Program) -> [JSONValue.Member] {
+        let members: [(String, JSONValue?)] = [
+            ("state", .string(it.state)), ("process", .count(it.process)), ("mark", .text(it.mark)), ("status", .count(it.status)),
+            ("reason", .text(it.reason)), ("heard", it.figures.map { .integer(Int64(clamping: $0.heard)) }),
+            ("lost", it.figures.map { .integer(Int64(clamping: $0.heardLost)) }),
+            ("spoken", it.figures.map { .integer(Int64(clamping: $0.spoken)) }),
+            ("flushed", it.figures.map { .integer(Int64(clamping: $0.flushed)) }),
+            ("marks", it.figures.map { .integer(Int64(clamping: $0.marks)) }),
+            ("full", it.figures.map { .integer(Int64(clamping: $0.timesFull)) }),
+        ]
+        return members.compactMap { name, value in value.map { JSONValue.Member(name, $0) } }
     }
 
     private static func endMembers(_ cause: Cause, _ duration: Interval?) -> [JSONValue.Member] {
@@ -116,17 +158,6 @@ extension CommandEvent {
 
 extension CommandEvent.CallReference {
     /// An event that belongs to no call.
-            JSONValue.Member("recovered", .integer(Int64(clamping: it.packetsRecovered))),
-            JSONValue.Member("restored", .integer(Int64(clamping: it.packetsRestored))),
-            JSONValue.Member("redundancy", .integer(Int64(it.redundancy))),
-            JSONValue.Member("octets", .integer(Int64(clamping: it.octetsSent))),
-            JSONValue.Member("redundant", .integer(Int64(clamping: it.redundancyOctetsSent))),
-            JSONValue.Member("mouth_to_ear", .hundredths(it.mouthToEarMilliseconds)),
-            JSONValue.Member("level", .hundredths(it.receivedLevel)),
-            JSONValue.Member("level_sent", .hundredths(it.sentLevel)),
-            JSONValue.Member("loss_sent", it.remoteFractionLost.map { .hundredths($0) } ?? .null),
-            JSONValue.Member("score_now", .hundredths(it.liveScore)),
-            JSONValue.Member("score_sent", it.remoteScore.map { .hundredths($0) } ?? .null),
     fileprivate static let none = Self("")
 
     fileprivate func object(_ members: (String, JSONValue?)...) -> JSONValue {

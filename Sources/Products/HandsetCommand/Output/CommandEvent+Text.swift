@@ -39,7 +39,17 @@ extension CommandEvent {
             "\(reference) ended" + (duration.map { " after \(JSONValue.hundredths($0.seconds)) s" } ?? "")
                 + ": \(cause.sentence) (\(cause.code))"
         case .notification(let event): event.line
-        case .done(let command, _): "\(command): done"
+        case .device(let it):
+            "\(it.direction == .output ? "loudspeaker" : "microphone ") \(it.name)\(it.isDefault ? " (default)" : ""): \(it.description)"
+        case .sound(let device, let state, let reason): "sound device \(device) \(state)" + (reason.map { ": \($0)" } ?? "")
+        case .voice(let state, let name, let reason):
+            "voice processing \(state)" + (name.map { " by \($0)" } ?? "") + (reason.map { ": \($0)" } ?? "")
+        case .level(let port, let it):
+            "levels of \(port): gives \(JSONValue.hundredths(it.givenLevel)) dB, hears \(JSONValue.hundredths(it.heardLevel)) dB"
+        case .program(let reference, let it):
+            "\(reference) program \(it.state)" + (it.mark.map { " \($0)" } ?? "") + (it.status.map { " with status \($0)" } ?? "")
+                + (it.reason.map { ": \($0)" } ?? "")
+        case .done(let command, _, let port): "\(command): done" + (port.map { ", \($0)" } ?? "")
         case .error(let command, let text, _): "\(command): \(text)"
         case .binding(let user, let state, let contact, let expires):
             "\(user) \(state == "added" ? "is at" : "is no longer at") \(contact)" + (expires.map { ", for \($0) s" } ?? "")

@@ -28,8 +28,17 @@ package enum CommandEvent: Sendable {
     case ended(CallReference, Cause, duration: Interval?)
     /// News of messages, subscriptions and published state.
     case notification(NotificationEvent)
-    /// The answer to a control line.
-    case done(command: String, call: CallReference?)
+    /// A loudspeaker or a microphone that could be used.
+    case device(SoundDeviceInfo)
+    /// How the device of the calls is: `opening`, `ready`, `half` or `failed`, then with the reason.
+    case sound(device: String, state: String, reason: String?)
+    /// What works on the voice: `on`, `off` or `unavailable`.
+    case voice(state: String, by: String?, reason: String?)
+    /// How loud a port is, by its name.
+    case level(port: String, AudioLevels)
+    case program(CallReference, Program)
+    /// The answer to a control line; with the port that it opened.
+    case done(command: String, call: CallReference?, port: String? = nil)
     case error(command: String, text: String, call: CallReference?)
     /// `serve`: a user can be reached at a contact (`added`), or no longer (`removed`).
     case binding(user: String, state: String, contact: String, expires: Int?)
@@ -144,6 +153,27 @@ package enum CommandEvent: Sendable {
             self.by = by
             self.with = with
             self.cause = cause
+        }
+    }
+
+    package struct Program: Sendable {
+        /// `started`, `mark`, `ended` or `failed`.
+        package var state: String
+        package var process: Int?
+        package var mark: String?
+        package var status: Int?
+        package var reason: String?
+        package var figures: ProgramFigures?
+        package init(
+            _ state: String, process: Int? = nil, mark: String? = nil, status: Int? = nil, reason: String? = nil,
+            figures: ProgramFigures? = nil
+        ) {
+            self.state = state
+            self.process = process
+            self.mark = mark
+            self.status = status
+            self.reason = reason
+            self.figures = figures
         }
     }
 

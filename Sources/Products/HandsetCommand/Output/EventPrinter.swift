@@ -9,6 +9,8 @@ package struct EventPrinter: Sendable {
     /// A person sees that something was done by its event, and needs no `done`.
     private let skipsDone: Bool
     private let now: @Sendable () -> MonotonicTime
+    /// Sees each event first.
+    package var observer: (@Sendable (CommandEvent, MonotonicTime) -> Void)?
 
     package init(asJSON: Bool, output: LineOutput = .standardOutput, now: @escaping @Sendable () -> MonotonicTime = SystemClock.now) {
         self.asJSON = asJSON
@@ -27,6 +29,7 @@ package struct EventPrinter: Sendable {
 
     /// Prints one line and hands it to the system at once.
     package func print(_ event: CommandEvent) {
+        observer?(event, now())
         if skipsDone, case .done = event { return }
         write(asJSON ? event.json(at: now()).description : event.text)
     }

@@ -48,7 +48,8 @@ extension AccountSettings {
         // With G.711 alone a faster bridge brings nothing, and its two resamplers cost as much as the rest of the call.
         let isNarrow = core.audio.codecs.allSatisfy { ["PCMU", "PCMA"].contains($0.name.uppercased()) }
         var settings = PhoneSettings(
-            core: core, listeners: listeners, mediaPorts: rtpPorts, bridgeRate: isNarrow ? 8000 : 16_000, dnsServer: dnsServer)
+            core: core, listeners: listeners, mediaPorts: rtpPorts, bridgeRate: media.sound.bridgeRate ?? (isNarrow ? 8000 : 16_000),
+            dnsServer: dnsServer)
         let rate = media.audioRate ?? settings.bridgeRate
         settings.codecs = .complete(
             bridgeRate: settings.bridgeRate,
@@ -60,6 +61,8 @@ extension AccountSettings {
             settings.core.audio.codecs[index] = .opus(
                 correctsErrors: media.correctsErrors, isDiscontinuous: media.isDiscontinuous, maximumPlaybackRate: rate)
         }
+        settings.deviceRate = media.sound.deviceRate
+        settings.ringing = media.sound.ringDevice.map { Ringing(device: $0) }
         settings.webSocket.path = webSocketPath
         // The command lives by its handler alone.
         settings.keepsForFirstReader = false

@@ -15,6 +15,8 @@ package enum PhoneLine {
         transfer ADDRESS       hand the call on                attended CALL          join the call with another
         accept-transfer, reject-transfer                       conference, part       calls of three and more
         message ADDRESS TEXT   write to somebody
+        play FILE, record FILE into or from the call           device NAME            of sound
+        volume DB, gain DB     of loudspeaker and microphone   levels                 of both
         quality (q)            packets, loss, score            calls                  what is up and what was
         network                the network changed             wake                   register anew
         accounts, use ACCOUNT  several accounts: which calls   remember, forget       the accounts
@@ -71,6 +73,17 @@ package enum PhoneLine {
             guard rest.count >= 2 else { return .failure(.init(command: name, text: "message whom, and what?")) }
             return command(.message(to: rest[0], text: rest.dropFirst().joined(separator: " ")), call: nil)
         case "quality", "q": return command(.statistics)
+        case "play": return needed("play which file?") { .sound(.play(file: $0, loops: false)) }
+        case "record": return needed("record into which file?") { .sound(.record(file: $0, .mixed)) }
+        case "device": return needed("which device?") { .sound(.device($0)) }
+        case "volume", "gain":
+            guard let level = rest.first.flatMap(Double.init), (-100.0...24.0).contains(level) else {
+                return .failure(.init(command: name, text: "\(name) takes -100 to 24 dB"))
+            }
+            let sound: SoundCommand =
+                name == "gain" ? .gain(port: "device", decibels: level) : .volume(port: "device", decibels: level)
+            return command(.sound(sound), call: nil)
+        case "levels": return command(.sound(.levels(port: "device", milliseconds: rest.first == "off" ? 0 : 1000)), call: nil)
         case "wake": return command(.wake, call: nil)
         case "network": return command(.network, call: nil)
         case "quit", "exit": return command(.quit, call: nil)

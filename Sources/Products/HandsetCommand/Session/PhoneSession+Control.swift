@@ -14,9 +14,9 @@ extension PhoneSession {
         case .success(let command):
             let id = target(command)
             do {
-                try carryOut(command, id)
+                let port = try carryOut(command, id)
                 noteCommand(command, id)
-                context.events.print(.done(command: command.name, call: id.flatMap(reference)))
+                context.events.print(.done(command: command.name, call: id.flatMap(reference), port: port))
             } catch let error as PhoneError {
                 context.events.print(.error(command: command.name, text: error.reason, call: id.flatMap(reference)))
             } catch {
@@ -36,8 +36,15 @@ extension PhoneSession {
         return shown.max { $0.value.number < $1.value.number }?.key
     }
 
-    private func carryOut(_ command: ControlCommand, _ id: CallID?) throws {
-        guard let phone else { return }
+    /// Gives the name of the port that it opened, if it did.
+    private func carryOut(_ command: ControlCommand, _ id: CallID?) throws -> String? {
+        guard let phone else { return nil }
+        if case .sound(let sound) = command.action { return try carryOut(sound, id, phone) }
+        try carryOut(command, id, phone)
+        return nil
+    }
+
+    private func carryOut(_ command: ControlCommand, _ id: CallID?, _ phone: Phone) throws {
         switch command.action {
         case .quit: return finish(.completed)
         case .call(let dialled): return try dial(dialled, from: command.account, phone)
@@ -66,7 +73,7 @@ extension PhoneSession {
             case .hangUp: phone.hangUp(id)
             case .statistics: try phone.requestStatistics(id)
             case .quit, .call, .wake, .network, .transfer, .attended, .refer, .acceptTransfer, .rejectTransfer, .conference, .part,
-                .message, .subscribe, .unsubscribe, .publish, .accounts, .use:
+                .message, .subscribe, .unsubscribe, .publish, .accounts, .use, .sound:
                 break
             }
         }

@@ -27,6 +27,7 @@ extension PhoneSession {
             shown[id]?.filePorts.append(port)
             files[port] = (id, path)
         }
+        if let program = media.program { attach(program, to: id, change.port, reference, phone) }
     }
 
     /// Opens what the options ask for; gives the files by their ports.
@@ -37,7 +38,7 @@ extension PhoneSession {
         if case .answer(let settings) = incoming { echoes = settings.echoes }
         if let path = media.recordFile {
             let file = isNumbered ? MediaSettings.numbered(path, number) : path
-            result.append((phone.record(id, port, to: file), file))
+            result.append((phone.record(id, port, to: file, channels: media.recordChannels), file))
         }
         if let path = media.playFile { result.append((phone.play(path, loops: media.loops, into: id, port), path)) }
         if echoes { phone.echo(id, port) }
@@ -58,9 +59,14 @@ extension PhoneSession {
         case .fileFailed(let port, let reason):
             let id = files[port]?.call
             context.events.print(.warning(code: "media.file.failed", text: reason, call: id.flatMap(reference)))
-            // A call that cannot say what it was made for is of no use.
-            if call != nil { finish(.failed(reason)) }
-        case .deviceChanged(let port, let state): deviceChanged(port, state, phone)
+            // A call that cannot say what it was made for is of no use; a file of a control line is not that.
+            if call != nil, files[port].map({ $0.path == media.playFile || $0.path == media.recordFile }) ?? true {
+                finish(.failed(reason))
+            }
+        case .deviceChanged(let port, let state): deviceChanged(port, state)
+        case .voiceProcessing(_, let state): voiceProcessingChanged(state)
+        case .levels(let port, let levels): context.events.print(.level(port: name(of: port), levels))
+        case .program(let port, let event): programEvent(port, event, phone)
         default: break
         }
     }

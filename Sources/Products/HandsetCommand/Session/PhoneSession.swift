@@ -53,12 +53,17 @@ actor PhoneSession {
     var transfers = Transfers()
     /// The port of `--device` while a call has media.
     var devicePort: PortID?
+    /// What is done with its sound, as control lines may change it.
+    var sound: Sound
+    /// Programs by their ports, and the calls that they hold; kept until they have ended.
+    var programs: [PortID: (call: CallID, reference: CommandEvent.CallReference)] = [:]
+    nonisolated let relay: ProgramRelay
     /// What becomes the pages of `--report`.
     nonisolated let reports: CallReports?
     /// Figures that were asked for on behalf of a page only: they come in the order of asking and are not printed.
     var silentStatistics = 0
-    /// How often it was tried again since it failed.
-    var deviceTries = 0
+    /// It was told that the device does not work; the device itself waits for its return.
+    var hasLostDevice = false
     /// The board and the terminal of the interactive phone.
     var display: Display?
     /// What was dialled last, for the call whose first event is about to come.
@@ -79,9 +84,14 @@ actor PhoneSession {
     }
 
     init(_ context: CommandContext, media: MediaSettings, incoming: Incoming, call: CallSettings? = nil, loop: EventLoop = .shared) {
+        let relay = ProgramRelay()
+        var context = context
+        context.events.observer = { relay.take($0, $1) }
+        self.relay = relay
         self.context = context
         self.media = media
         reports = media.reportFile == nil ? nil : CallReports()
+        sound = Sound(media)
         self.incoming = incoming
         self.call = call
         self.loop = loop
@@ -288,6 +298,7 @@ actor PhoneSession {
         }
         guard isFinal, let call = shown.removeValue(forKey: id) else { return }
         for port in call.filePorts { files[port] = nil }
+        relay.remove(call: "\(call.number)")
         leaveDevice()
     }
 }

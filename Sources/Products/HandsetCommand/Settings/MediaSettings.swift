@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Essentials
+import Handset
+import Media
 import SDP
 
 /// MEDIA-OPTIONS, with their defaults.
@@ -17,6 +19,9 @@ package struct MediaSettings: Sendable {
     package var device: String
     package var loops: Bool
     package var recordFile: String?
+    package var recordChannels: RecordingChannels
+    package var program: ProgramSettings?
+    package var sound: SoundSettings
     /// Encoding names as in SDP, in order of preference.
     package var codecs: [String]
     /// Of Opus, in bit/s.
@@ -41,6 +46,9 @@ package struct MediaSettings: Sendable {
         loops = invocation.has("--loop")
         device = invocation.value("--device") ?? "null"
         recordFile = invocation.value("--record")
+        recordChannels = invocation.value("--record-channels").flatMap(RecordingChannels.init) ?? .heard
+        program = invocation.value("--program").map { ProgramSettings(parsing: $0, rate: invocation.integer("--program-rate") ?? 16_000) }
+        sound = try SoundSettings(invocation)
         codecs = Self.codecs(invocation)
         bitRate = (invocation.integer("--bitrate") ?? 32) * 1000
         redundancy = Self.redundancy(invocation.value("--redundancy"))
@@ -53,6 +61,8 @@ package struct MediaSettings: Sendable {
         statisticsEvery = invocation.value("--statistics").flatMap(Seconds.parse)
         reportFile = invocation.value("--report")
         if loops, playFile == nil { throw .usage("--loop needs --play.") }
+        if invocation.has("--record-channels"), recordFile == nil { throw .usage("--record-channels needs --record.") }
+        if invocation.has("--program-rate"), program == nil { throw .usage("--program-rate needs --program.") }
         if let every = statisticsEvery, every < .milliseconds(100) { throw .usage("--statistics takes 0.1 seconds or more.") }
     }
 

@@ -28,6 +28,9 @@ public final class SimulatedPhone: SimulatedNode {
     public var files: [String: (samples: [Int16], rate: Int)] = [:]
     /// What recorders heard, by path.
     public private(set) var recordings: [String: MemoryRecorder] = [:]
+    /// Speech programs by what stands in `ProgramSettings`, for `openProgram`; what became of them is by port.
+    public var scripts: [ProgramSettings.Target: SimulatedProgram.Script] = [:]
+    public private(set) var programs: [PortID: SimulatedProgram] = [:]
     /// Ports that a test opened and is to close: players, recorders.
     public var own: [PortID] = []
     /// What the agent still held when it told that it has stopped; must stay empty.
@@ -229,6 +232,18 @@ public final class SimulatedPhone: SimulatedNode {
             let recorder = MemoryRecorder()
             recordings[path] = recorder
             engine.openRecorder(port, sink: recorder)
+        case .openSplitRecorder(let port, let right, let path):
+            engine.handle(command, now: world.now)
+            opened(port)
+            opened(right)
+            let recorder = MemoryRecorder()
+            recordings[path] = recorder
+            engine.openRecorder(port, sink: recorder)
+        case .openProgram(let port, let settings):
+            engine.handle(command, now: world.now)
+            opened(port)
+            openProgram(port, settings)
+        case .tellProgram(let port, let text): programs[port]?.tell(text)
         case .openTone(let port, _), .openEcho(let port), .openDevice(let port, _):
             engine.handle(command, now: world.now)
             opened(port)
@@ -236,6 +251,7 @@ public final class SimulatedPhone: SimulatedNode {
             engine.handle(command, now: world.now)
             drainEngine()
             ports.remove(port)
+            programs[port] = nil
             if let rtp = sockets.removeValue(forKey: port) {
                 host.unbind(port: rtp)
                 host.unbind(port: rtp + 1)
@@ -260,6 +276,16 @@ public final class SimulatedPhone: SimulatedNode {
         tellLater(.streamOpened(port, rtp: SocketAddress(.anyV4, rtp.port)))
     }
 
+    private func openProgram(_ port: PortID, _ settings: ProgramSettings) {
+        guard let script = scripts[settings.target] else {
+            return tellLater(.program(port, .failed(reason: "there is no such program")))
+        }
+        let program = SimulatedProgram(settings, script)
+        programs[port] = program
+        engine.openProgram(port, link: program)
+        tellLater(.program(port, .started(process: nil)))
+    }
+
     private func opened(_ port: PortID) {
         ports.insert(port)
         guard !isTicking else { return }
@@ -273,6 +299,7 @@ public final class SimulatedPhone: SimulatedNode {
             return
         }
         engine.tick(now: world.now)
+        for port in programs.keys.sorted() { for event in programs[port]?.pump() ?? [] { tellLater(.program(port, event)) } }
         drainEngine()
         world.schedule(after: .milliseconds(10)) { [weak self] in self?.tick() }
     }

@@ -126,6 +126,29 @@ enum Notice: CaseIterable, Sendable {
 
     private static let transports: [TransportProtocol] = [.udp, .tcp]
 
+    @Test(arguments: Notice.allCases) func `a change between our 200 and its ACK does not lose the call`(notice: Notice) {
+        let scene = Scene()
+        let (alice, bob) = (scene.alice, scene.bob)
+        alice.follow([.register, .answer(after: .milliseconds(200))])
+        bob.follow([.register, .wait(.seconds(1)), .dial("1001")])
+        let isAnswering = scene.world.run(within: .seconds(20)) { alice.user.call.map { alice.core.state(of: $0) == .connecting } ?? false }
+        scene.moveAlice(notice)
+        scene.world.run(for: .seconds(40))
+        #expect(isAnswering && alice.user.call.map { alice.core.state(of: $0) } == .confirmed)
+        #expect(alice.ends.isEmpty && bob.ends.isEmpty && alice.core.agent.counters[.ackGivenUp] == 1)
+    }
+
+    @Test func `an address of media that the user chose stays through a change, only the Contact is another one`() throws {
+        let scene = Scene(configure: { $0.keepsMediaAddress = true })
+        scene.talk()
+        let (old, start) = (scene.alice.host.address, scene.world.now)
+        scene.moveAlice(.api)
+        scene.world.run(for: .seconds(2))
+        let offer = try #require(scene.sent(.invite, since: start).last)
+        #expect(String(decoding: offer.body, as: UTF8.self).contains("c=IN IP4 \(old)\r\n"))
+        #expect(offer.contacts.first?.uri.sip?.host == .address(scene.alice.host.address) && scene.alice.host.address != old)
+    }
+
     @Test(
         "B-021/transport: from one network to another in a call: a new flow, REGISTER and re-INVITE with the new Contact and c=, and audio",
         arguments: transports, Notice.allCases)

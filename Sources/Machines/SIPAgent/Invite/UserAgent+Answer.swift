@@ -174,6 +174,8 @@ extension UserAgent {
         session.serverInvite?.interval = interval
         if configuration.stack.plantedFault != .noSuccessRepeats { stack.respond(server.transaction, response, now: now) }
         timers.arm(.repeatSuccess(id), at: now + interval)
+        // Nobody confirms it: perhaps our address is not ours any more.
+        noticeTrouble(now: now)
     }
 
     /// No ACK in 64*T1: the session is ended with BYE (B-039).

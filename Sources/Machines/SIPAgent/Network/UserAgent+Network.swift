@@ -243,6 +243,7 @@ extension UserAgent {
             }
             return
         }
+        confirmWithoutACK(session, now: now)
         guard let request = session.reinvite, request.isStranded || isGone(request.sentFrom) else {
             reinviteIfWanted(session, now: now)
             return
@@ -258,6 +259,22 @@ extension UserAgent {
         session.reinviteIsWanted = true
         emit(.reinviteFailed(id, Causes.networkMoved, willRetry: true))
         reinviteIfWanted(session, now: now)
+    }
+
+    /// Our 2xx told an address that is gone, so its ACK cannot come. The 2xx goes out once more, by the way that is there now, and
+    /// the call counts as confirmed: the re-INVITE that follows tells where the ACK of that one can go. Where the answer is in the
+    /// ACK (our 2xx has the offer) there is no call without it.
+    private func confirmWithoutACK(_ session: InviteSession, now: MonotonicTime) {
+        guard session.phase == .awaitingACK, !session.owesBye, let server = session.serverInvite, let success = server.success,
+            !server.offerIsOurs, case .address(let told)? = success.contacts.first?.uri.sip?.host, isGone(told),
+            told != session.account.flatMap({ accounts[$0]?.publicAddress?.ip })
+        else { return }
+        counters.increment(.ackGivenUp)
+        repeatSuccess(session.id, now: now)
+        forgetServerInvite(session)
+        releaseSource(session)
+        session.phase = .established
+        emit(.confirmed(session.id, nil))
     }
 
     /// The INVITE of a call that nobody answered yet went out from an address that is gone, so its answer cannot come: it is

@@ -38,6 +38,23 @@ import Testing
         #expect(scene.alice.ends.map(\.cause.code) == ["call.hung-up"])
     }
 
+    @Test("RFC 3665 §2.3: who asks for the contacts is told them, and changes none")
+    func currentContacts() throws {
+        let office = Office(open: true)
+        let peer = office.world.addPeer("bob")
+        office.register(peer, as: "1002", contact: "<sip:bob@\(peer.address)>")
+        for number in 2...3 {
+            let request = peer.request(
+                .register, "sip:example.test", from: "<sip:1002@example.test>;tag=r", to: "<sip:1002@example.test>", callID: "ask",
+                cseq: UInt32(number))
+            peer.send(request, to: office.server.address)
+            office.world.run(for: .milliseconds(200))
+            let answer = try required(peer.received.last?.message)
+            #expect(answer.statusCode == 200 && answer.contacts.map { "\($0.uri)" } == ["sip:bob@\(peer.address)"])
+        }
+        office.close()
+    }
+
     @Test("RFC 3665 §2.4: a registration is cancelled, and calls are told that nobody is there")
     func cancellation() {
         let scene = SessionWorld()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// RFC 3665 §3: sessions, through one proxy that may challenge, redirect and fork.
+// RFC 3665 §3: sessions, through one proxy that may challenge, redirect and fork. §3.5 is about an application layer gateway,
+// a proxy that rewrites addresses in SDP: there is none here, and a phone does the same for it as in §3.2.
 
 import Essentials
 import HandsetTestKit
@@ -41,6 +42,29 @@ import Testing
         #expect(ladder.contains { $0.hasPrefix("alice ACK") } && ladder.contains { $0.hasPrefix("alice BYE") })
         #expect(scene.alice.ends.map(\.wasEstablished) == [true])
         #expect(scene.troubles() == [])
+    }
+
+    @Test("RFC 3665 §3.4: the first proxy fails, the second takes the call")
+    func proxyFailure() {
+        let world = SimulatedWorld(seed: 3665, trace: .signalling)
+        let users: KeyValuePairs = ["alice": "wonder", "bob": "builder"]
+        let first = world.addServer("first", domain: "biloxi.test", users: users)
+        let second = world.addServer("second", domain: "biloxi.test", users: users)
+        world.zone.addAddress("ss1.biloxi.test", first.host.address)
+        world.zone.addAddress("ss2.biloxi.test", second.host.address)
+        world.zone.addService("_sip._udp.biloxi.test", priority: 1, port: 5060, target: "ss1.biloxi.test")
+        world.zone.addService("_sip._udp.biloxi.test", priority: 2, port: 5060, target: "ss2.biloxi.test")
+        let alice = world.addPhone("alice", user: "alice", password: "wonder", server: first, configureAccount: { $0.proxy = nil })
+        let bob = world.addPhone("bob", user: "bob", password: "builder", server: second)
+        bob.follow([.register, .answer(after: .seconds(1)), .untilEnded])
+        alice.follow([.register])
+        world.run(for: .seconds(2))
+        first.host.isUnplugged = true
+        alice.follow([.call("bob"), .wait(.seconds(2)), .hangUp])
+        world.run(for: .seconds(60))
+        #expect(alice.ends.map(\.wasEstablished) == [true] && bob.ends.map(\.wasEstablished) == [true], "\(world.trace.text())")
+        for phone in [alice, bob] { phone.shutDown() }
+        #expect(world.settle(within: .seconds(120)).isEmpty && alice.violations.isEmpty && bob.violations.isEmpty)
     }
 
     @Test("RFC 3665 §3.6: a redirection is followed, and the offer comes in the 200, its answer in the ACK")

@@ -34,6 +34,7 @@ extension UserAgent {
 
     private func stop() {
         timers.cancel(.shutDown)
+        tellUnansweredByes()
         emit(.stopped)
         life = .stopped
         for id in sessions.keys.sorted() {
@@ -58,6 +59,15 @@ extension UserAgent {
         connecting.removeAll()
         serverInvites = [:]
         unansweredBySource = [:]
+    }
+
+    /// The time is over and a BYE has no answer: whoever hung up is told that the other side may still wait.
+    private func tellUnansweredByes() {
+        for (_, request) in requests.sorted(by: { $0.key < $1.key }) {
+            guard case .bye(let id) = request.purpose, let session = sessions[id] else { continue }
+            counters.increment(.byeUnanswered)
+            emit(.warning(Causes.byeUnanswered("\(session.dialog?.remoteTarget ?? request.nextHop)", .timedOut)))
+        }
     }
 
     /// A timer of the agent is due.

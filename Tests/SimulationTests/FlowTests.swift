@@ -18,11 +18,15 @@ import Testing
         let alice: SimulatedPhone
         let bob: SimulatedPhone
 
-        init(_ transport: TransportProtocol, natTimeout: Interval = .seconds(120)) {
+        init(_ transport: TransportProtocol, natTimeout: Interval = .seconds(120), knowsFlows: Bool = true) {
             world = SimulatedWorld(seed: 11, trace: .signalling)
-            server = world.addServer("server", domain: "example.test", users: ["1001": "first", "1002": "second"])
+            server = world.addServer("server", domain: "example.test", users: ["1001": "first", "1002": "second"]) {
+                $0.knowsFlows = knowsFlows
+            }
             nat = world.addNAT("nat-a", .init(timeout: natTimeout))
-            alice = world.addPhone("alice", user: "1001", password: "first", server: server, behind: nat, transport: transport)
+            alice = world.addPhone(
+                "alice", user: "1001", password: "first", server: server, behind: nat, transport: transport,
+                configureAccount: { if !knowsFlows { $0.expires = 60 } })
             bob = world.addPhone(
                 "bob", user: "1002", password: "second", server: server, behind: world.addNAT("nat-b"), transport: transport)
         }
@@ -126,6 +130,94 @@ import Testing
         #expect(alice.isRegistered && server.machine.bindings(of: "1001", now: world.now).count == 1)
         let warnings = alice.events.filter { if case .warning = $0.event { true } else { false } }
         #expect(warnings.isEmpty)
+    }
+
+    /// Where the server answers no STUN and registers no flows, the phone sees another address only when it refreshes.
+    @Test func `NAT rebinding that only a refresh shows: the call learns the new address too`() {
+        let scene = Scene(.udp, knowsFlows: false)
+        scene.talk()
+        let before = scene.alice.events.count
+        scene.nat.rebind()
+        #expect(
+            scene.world.run(within: .seconds(40)) {
+                scene.alice.accountID.flatMap { scene.alice.core.registrationDetail(of: $0)?.trigger } == .addressChanged
+                    && scene.alice.events.dropFirst(before).contains { isRegistered($0.event) }
+            })
+        scene.world.run(for: .seconds(3))
+        #expect(scene.alice.isRegistered && scene.alice.ends.isEmpty && scene.bob.ends.isEmpty)
+        scene.bobEndsTheCall()
+    }
+
+    /// A phone with two flows to a server that listens at two ports, and one that calls it.
+    private func twoFlows() -> (world: SimulatedWorld, server: SimulatedServer, alice: SimulatedPhone, bob: SimulatedPhone) {
+        let world = SimulatedWorld(seed: 3, trace: .signalling)
+        let server = world.addServer(
+            "server", domain: "example.test", users: ["1001": "first", "1002": "second"], ports: [(.udp, 5060), (.tcp, 5060), (.tcp, 5070)])
+        let alice = world.addPhone(
+            "alice", user: "1001", password: "first", server: server, behind: world.addNAT("nat-a"), transport: .tcp,
+            configureAccount: { account in
+                guard var proxy = account.proxy else { return }
+                proxy.port = 5070
+                account.furtherProxies = [proxy]
+            })
+        let bob = world.addPhone("bob", user: "1002", password: "second", server: server, behind: world.addNAT("nat-b"), transport: .tcp)
+        alice.follow([.register])
+        bob.follow([.register])
+        world.run(for: .seconds(5))
+        return (world, server, alice, bob)
+    }
+
+    private func flows(_ phone: SimulatedPhone) -> Int? { phone.accountID.flatMap { phone.core.registrationDetail(of: $0)?.flows } }
+
+    @Test func `an account with two flows is called once, over either, and stays registered while one is lost`() throws {
+        let (world, server, alice, bob) = twoFlows()
+        #expect(world.run(within: .seconds(30)) { flows(alice) == 2 && server.machine.bindings(of: "1001", now: world.now).count == 2 })
+        let bindings = server.machine.bindings(of: "1001", now: world.now)
+        #expect(Set(bindings.compactMap(\.instance)).count == 1)
+        for port in [UInt16(5060), 5070] {
+            let start = alice.events.count
+            alice.follow([.answer(after: .milliseconds(200)), .wait(.seconds(1)), .hangUp])
+            alice.breakConnections(toPort: port)
+            #expect(alice.isRegistered)
+            bob.follow([.call("1001"), .untilEnded])
+            #expect(world.run(within: .seconds(30)) { bob.user.isDone && alice.user.isDone }, "\(bob.user.failure ?? "")")
+            let seen = alice.events.dropFirst(start)
+            #expect(seen.count { if case .incomingCall = $0.event { true } else { false } } == 1, "one call, whatever the flows")
+            #expect(!seen.contains { if case .registration(_, .failed) = $0.event { true } else { false } })
+            world.run(for: .seconds(10))
+            #expect(flows(alice) == 2, "the lost one is back")
+        }
+        alice.follow([.shutDown])
+        world.run(for: .seconds(5))
+        #expect(server.machine.bindings(of: "1001", now: world.now).isEmpty, "both are taken back")
+    }
+
+    @Test(arguments: [UInt16(5060), 5070]) func `a call survives the loss of one of two flows`(port: UInt16) throws {
+        let (world, _, alice, bob) = twoFlows()
+        bob.user.patience = .seconds(600)
+        alice.user.patience = .seconds(600)
+        bob.follow([.answer(after: .milliseconds(200)), .untilEnded])
+        alice.follow([.call("1002"), .wait(.seconds(2))])
+        #expect(world.run(within: .seconds(20)) { alice.user.isDone }, "\(alice.user.failure ?? "")")
+        alice.breakConnections(toPort: port)
+        world.run(for: .seconds(10))
+        #expect(alice.ends.isEmpty && bob.ends.isEmpty && flows(alice) == 2)
+        try bob.perform { core, now throws(PhoneError) in
+            if let call = bob.user.call { try core.hangUp(call, now: now) }
+        }
+        #expect(world.run(within: .seconds(5)) { alice.ends.count == 1 })
+        #expect(alice.ends.first?.cause.code == "call.remote-hung-up")
+    }
+
+    @Test func `a registrar that knows no flows is asked for one only`() {
+        let world = SimulatedWorld(seed: 4, trace: .signalling)
+        let server = world.addServer("server", domain: "example.test", users: ["1001": "first"]) { $0.knowsFlows = false }
+        let alice = world.addPhone(
+            "alice", user: "1001", password: "first", server: server, transport: .tcp,
+            configureAccount: { account in account.furtherProxies = account.proxy.map { [$0] } ?? [] })
+        alice.follow([.register])
+        world.run(for: .seconds(20))
+        #expect(server.machine.bindings(of: "1001", now: world.now).count == 1 && flows(alice) == 1)
     }
 
     @Test func `a server that restarts has its phones back without anybody's help`() {

@@ -49,7 +49,12 @@ struct Registrar {
             }
             let flowName = flowName(contact, request)
             let index =
-                list.firstIndex { flowName != nil && $0.flowName == flowName } ?? list.firstIndex { $0.uri.isEquivalent(to: uri) }
+                list.firstIndex { flowName != nil && $0.flowName == flowName }
+                // Two flows of one device may have one Contact (RFC 5626 §6).
+                ?? list.firstIndex { binding in
+                    binding.uri.isEquivalent(to: uri)
+                        && (flowName == nil || binding.flowName == nil || binding.flowName?.instance != flowName?.instance)
+                }
             // Step 7: the same registering device must count upwards, or the request is an old one that came late.
             if let index, list[index].callID == request.callID, request.cseq.number <= list[index].cseq {
                 return refuse(request, tag, 500, "Registration Out of Order", .registrationsRefused)

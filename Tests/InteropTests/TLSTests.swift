@@ -36,13 +36,6 @@ extension Interop {
             ("TLSv1.2+", "tls", "TLSv1.3", ["--tls-version", "1.3"]),
         ])
         func aCallThroughKamailioIsHeardByBoth(method: String, transport: String, version: String, more: [String]) async throws {
-            // The BYE and the last REGISTER are answered at once; what is late is the end of the process, as this test sees it.
-            await withKnownIssue("the end of the caller's process is sometimes seen late", isIntermittent: true) {
-                try await callThroughKamailio(method, transport, version, more)
-            }
-        }
-
-        private func callThroughKamailio(_ method: String, _ transport: String, _ version: String, _ more: [String]) async throws {
             let (authority, right, _) = try shared.get()
             try await withKamailio(right, method) { kamailio in
                 let folder = try Bench.folder()

@@ -59,7 +59,7 @@ final class Subprocess: Sendable {
         try body()
     }
 
-    deinit { if process.isRunning { kill(process.processIdentifier, SIGKILL) } }
+    deinit { if isRunning { kill(process.processIdentifier, SIGKILL) } }
 
     private func takeError(_ data: Data) {
         state.withLock { state in
@@ -80,7 +80,17 @@ final class Subprocess: Sendable {
     }
 
     var identifier: Int32 { process.processIdentifier }
-    var isRunning: Bool { process.isRunning }
+    var isRunning: Bool { exit == nil }
+
+    /// The status with which the program ended; nil: it runs. Foundation takes a program for ended that closes what it inherited, as
+    /// Kamailio does; it then waits for that one and sees the end of no other. So the kernel is asked as well.
+    private var exit: Int32? {
+        guard process.isRunning else { return process.terminationStatus }
+        var end = siginfo_t()
+        let found = waitid(P_PID, id_t(process.processIdentifier), &end, WEXITED | WNOHANG | WNOWAIT)
+        return found == 0 && end.si_signo == SIGCHLD ? end._sifields._sigchld.si_status : nil
+    }
+
     var lines: [String] { state.withLock { $0.lines } }
     var errorText: String { state.withLock { String(decoding: $0.errors, as: UTF8.self) } }
 
@@ -94,7 +104,7 @@ final class Subprocess: Sendable {
     @discardableResult
     func exitStatus(within seconds: Double) async throws -> Int32 {
         let limit = Date().addingTimeInterval(seconds)
-        while process.isRunning {
+        while isRunning {
             guard Date() < limit else {
                 kill(process.processIdentifier, SIGKILL)
                 throw Failure(description: "\(name) did not end within \(seconds) s.\n\(transcript)")
@@ -103,15 +113,15 @@ final class Subprocess: Sendable {
         }
         // The pipes may hold what the program wrote last.
         try await Task.sleep(for: .milliseconds(50))
-        return process.terminationStatus
+        return exit ?? process.terminationStatus
     }
 
     /// Ends the program: asks first, then insists.
     func stop() async {
-        guard process.isRunning else { return }
+        guard isRunning else { return }
         kill(process.processIdentifier, SIGTERM)
-        for _ in 0..<300 where process.isRunning { try? await Task.sleep(for: .milliseconds(10)) }
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        for _ in 0..<300 where isRunning { try? await Task.sleep(for: .milliseconds(10)) }
+        if isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
     /// Waits until `find` gives something for one of the lines from `start` on.
@@ -124,7 +134,7 @@ final class Subprocess: Sendable {
                 if let result = find(lines[next]) { return result }
                 next += 1
             }
-            guard Date() < limit, process.isRunning || next < self.lines.count else {
+            guard Date() < limit, isRunning || next < self.lines.count else {
                 throw Failure(description: "\(name): no \(what) within \(seconds) s.\n\(transcript)")
             }
             try await Task.sleep(for: .milliseconds(10))

@@ -84,7 +84,8 @@ struct Generator: RandomNumberGenerator {
                 let all = voice.span
                 _ = encoders[call].encode(all.extracting(index * 320..<(index + 1) * 320), into: &room)
                 var target = samples.mutableSpan
-                _ = decoders[call].decode(payloads[index].span, into: &target)
+                let received = payloads[index]
+                _ = decoders[call].decode(received.span, into: &target)
             }
         }
         return clock.now - start

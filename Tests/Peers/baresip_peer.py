@@ -25,6 +25,7 @@ arguments.add_argument("--password", default="")
 arguments.add_argument("--server", help="sip:HOST:PORT to register at; none: no registration")
 arguments.add_argument("--transport", default="udp", choices=["udp", "tcp"])
 arguments.add_argument("--play", help="8 kHz mono WAV")
+arguments.add_argument("--codecs", default="pcmu,pcma", help="as baresip names them: opus,g722")
 arguments.add_argument("--auto-answer", action="store_true")
 options = arguments.parse_args()
 
@@ -36,6 +37,7 @@ def tell(event, **fields):
 folder = options.directory
 os.makedirs(folder + "/recordings", exist_ok=True)
 modules = next(path for path in ("/usr/lib/baresip/modules", "/usr/lib/x86_64-linux-gnu/baresip/modules") if os.path.isdir(path))
+codec_modules = "".join(f"module {name}.so\n" for name in ("opus", "g722") if name in options.codecs)
 source = f"audio_source aufile,{options.play}\n" if options.play else ""
 with open(folder + "/config", "w") as file:
     file.write(f"""poll_method epoll
@@ -51,7 +53,7 @@ rtp_ports {options.rtp_port}-{options.rtp_port + 20}
 jitter_buffer_delay 5-10
 module_path {modules}
 module g711.so
-module aufile.so
+{codec_modules}module aufile.so
 module sndfile.so
 module_app account.so
 module_app menu.so
@@ -61,7 +63,7 @@ snd_path {folder}/recordings
 """)
 mode = "auto" if options.auto_answer else "manual"
 with open(folder + "/accounts", "w") as file:
-    common = f"answermode={mode};audio_codecs=pcmu,pcma"
+    common = f"answermode={mode};audio_codecs={options.codecs}"
     if options.server:
         host = options.server.removeprefix("sip:")
         file.write(

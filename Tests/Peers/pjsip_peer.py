@@ -33,6 +33,7 @@ arguments.add_argument("--play")
 arguments.add_argument("--record")
 arguments.add_argument("--publish", action="store_true", help="publish the presence of the account")
 arguments.add_argument("--auto-answer", type=int, default=0, help="answer every call with this status")
+arguments.add_argument("--codecs", default="PCM", help="how the names of the codecs begin, such as G722,PCM")
 arguments.add_argument("--prack", action="store_true", help="require reliable provisional responses")
 arguments.add_argument("--min-se", type=int, default=90, help="refuse a shorter session timer with 422; pjsip takes none under 90")
 arguments.add_argument("--timer", type=int, default=0, help="require a session timer of so many seconds")
@@ -165,7 +166,8 @@ kind = {"udp": pj.PJSIP_TRANSPORT_UDP, "tcp": pj.PJSIP_TRANSPORT_TCP, "tls": pj.
 transport_id = endpoint.transportCreate(kind, transport)
 endpoint.libStart()
 for codec in endpoint.codecEnum2():
-    endpoint.codecSetPriority(codec.codecId, 255 if codec.codecId.startswith("PCM") else 0)
+    wanted = codec.codecId.startswith(tuple(options.codecs.split(",")))
+    endpoint.codecSetPriority(codec.codecId, 255 if wanted else 0)
 account_configuration = pj.AccountConfig()
 account_configuration.mediaConfig.transportConfig.boundAddress = "127.0.0.1"
 account_configuration.mediaConfig.transportConfig.publicAddress = "127.0.0.1"

@@ -195,9 +195,7 @@ def media():
     title("Coding alone, and calls of Opus through the whole engine (MediaBench)")
     done = subprocess.run(pinned(SERVER_CORE, [os.path.join(BUILT, "MediaBench"), "50", "8000"]), check=True, capture_output=True, text=True)
     for line in done.stdout.splitlines():
-        print(f"    {line}", flush=True)
-        if line.startswith("ratio of Opus calls"):
-            check("media.ratio of Opus calls to libopus", float(line.split(":")[1].split()[0]))
+        print(f"    {line}" + (" (aim 1.05)" if line.startswith("ratio of Opus calls") else ""), flush=True)
 
 
 # MARK: Memory

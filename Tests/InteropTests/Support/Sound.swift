@@ -33,7 +33,10 @@ enum Sound {
 
     /// Every third sample behind a mean of three: what is above 8 kHz is weak in speech.
     private static func thirds(_ samples: [Int16]) -> [Int16] {
-        stride(from: 0, to: samples.count - 2, by: 3).map { Int16((Int(samples[$0]) + Int(samples[$0 + 1]) + Int(samples[$0 + 2])) / 3) }
+        stride(from: 0, to: samples.count - 2, by: 3).map { (index: Int) -> Int16 in
+            let sum: Int = Int(samples[index]) + Int(samples[index + 1]) + Int(samples[index + 2])
+            return Int16(sum / 3)
+        }
     }
 
     /// Every second sample behind a windowed-sinc low pass.

@@ -121,9 +121,9 @@ import Testing
                 Self.recover(decoder, 320, $0) != nil
             }
         }
-        #expect(copies(OpusSettings(), "useinbandfec=1") > 30)
-        #expect(copies(OpusSettings(), "") == 0)
-        #expect(copies(OpusSettings(usesForwardErrorCorrection: false), "useinbandfec=1") == 0)
+        #expect(copies(OpusSettings(expectedLoss: 5), "useinbandfec=1") > 30)
+        #expect(copies(OpusSettings(expectedLoss: 5), "") == 0)
+        #expect(copies(OpusSettings(usesForwardErrorCorrection: false, expectedLoss: 5), "useinbandfec=1") == 0)
         #expect(copies(OpusSettings(expectedLoss: 0), "useinbandfec=1") == 0)
     }
 

@@ -49,16 +49,27 @@ public protocol AudioDecoder: AnyObject {
     func sampleCount(of payload: Span<UInt8>) -> Int?
     /// Decodes one packet and returns the samples written, never more than `samples` takes; 0: not decodable.
     func decode(_ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Int
+    /// Whether `conceal` does something; if not, the stream conceals by the waveform.
+    var concealsItself: Bool { get }
     /// Writes the first `count` samples in place of lost ones; false: the codec has no way of its own, the stream conceals.
     func conceal(_ count: Int, into samples: inout MutableSpan<Int16>) -> Bool
     /// Writes the first `count` samples of the lost packet before `next` from what `next`, as long as that one, tells of it;
     /// false: it tells nothing. `next` itself is decoded afterwards.
     func recover(_ count: Int, from next: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Bool
+    /// Whether `next` tells anything of a packet lost before it; then a receiver that loses packets waits for the next one.
+    /// Without a way of its own to conceal, any packet does: the stream bridges a gap from both sides.
+    func tellsOfLost(_ next: Span<UInt8>) -> Bool
+    /// Takes what was played in place of `count` lost samples, so that the state goes on as if it had been received. What
+    /// `samples` holds beyond them is how it would have gone on.
+    func follow(_ samples: Span<Int16>, count: Int)
     /// Forgets what was received before: after a jump.
     func reset()
 }
 
 extension AudioDecoder {
+    public var concealsItself: Bool { false }
+    public func tellsOfLost(_ next: Span<UInt8>) -> Bool { true }
+    public func follow(_ samples: Span<Int16>, count: Int) {}
     public func conceal(_ count: Int, into samples: inout MutableSpan<Int16>) -> Bool { false }
     public func recover(_ count: Int, from next: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Bool { false }
 }

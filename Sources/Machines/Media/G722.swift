@@ -60,11 +60,52 @@ public struct G722: AudioCodec {
     final class Decoder: AudioDecoder {
         private var state = State()
         private var values = G722Filter.silence
+        /// The last samples given out, and the filter that splits what stands in for lost ones.
+        private var tail = [Int16](repeating: 0, count: 2 * G722Filter.taps)
+        private var analysis = G722Filter.silence
 
         func sampleCount(of payload: Span<UInt8>) -> Int? { 2 * payload.count }
 
         func decode(_ payload: Span<UInt8>, into samples: inout MutableSpan<Int16>) -> Int {
-            Self.decode(payload, into: &samples, &state, &values)
+            let made = Self.decode(payload, into: &samples, &state, &values)
+            if made >= tail.count { for index in tail.indices { tail[index] = samples[made - tail.count + index] } }
+            return made
+        }
+
+        /// Codes what stands in for lost samples, and decodes it, so that the predictors go on. Both filters together are 22
+        /// samples late: what is coded is so much ahead of what is heard.
+        func follow(_ samples: Span<Int16>, count: Int) {
+            let count = min(count, samples.count)
+            guard count >= tail.count else { return }
+            let ahead = samples.count >= count + 22 ? 22 : 0
+            Self.follow(samples, ahead, count, tail, &state, &values, &analysis)
+            for index in tail.indices { tail[index] = samples[count - tail.count + index] }
+        }
+
+        private static func follow(
+            _ samples: Span<Int16>, _ ahead: Int, _ count: Int, _ tail: [Int16], _ state: inout State, _ values: inout [Int32],
+            _ analysis: inout [Int32]
+        ) {
+            var (low, high, place) = (state.low, state.high, state.place)
+            var values = values.mutableSpan
+            var analysis = analysis.mutableSpan
+            var split = 0
+            func sample(_ index: Int) -> Int32 { Int32(index < 0 ? tail[tail.count + index] : samples[index]) }
+            for index in -G722Filter.taps..<count / 2 {
+                let at = ahead + 2 * index
+                split = G722Filter.advance(split)
+                G722Filter.put(sample(at), sample(at + 1), at: split, &analysis)
+                guard index >= 0 else { continue }
+                let first = G722Filter.forward(analysis.span, split)
+                let second = G722Filter.backward(analysis.span, G722Filter.second + split)
+                // Coder and decoder have the same state: one finds the code, the other takes it.
+                var (lowCoder, highCoder) = (low, high)
+                let lowSample = low.decodeLow(lowCoder.encodeLow((second &+ first) >> 14))
+                let highSample = high.decodeHigh(highCoder.encodeHigh((second &- first) >> 14))
+                place = G722Filter.advance(place)
+                G722Filter.put(lowSample &+ highSample, lowSample &- highSample, at: place, &values)
+            }
+            (state.low, state.high, state.place) = (low, high, place)
         }
 
         private static func decode(

@@ -45,18 +45,19 @@ public struct MediaConfiguration: Sendable {
     }
 }
 
-/// How the jitter buffer of a stream chooses its delay.
+/// How the jitter buffer of a stream chooses its delay, which is counted above that of the fastest packets.
 public struct JitterBufferSettings: Sendable, Hashable {
-    /// The delay with which a stream starts, before anything is known of the network.
-    public var initialDelay = Interval.milliseconds(40)
+    /// How long the first packet waits at least before it is played, as nothing is known of the network yet.
+    public var initialDelay = Interval.milliseconds(0)
     /// The delay is never aimed lower.
-    public var minimumDelay = Interval.milliseconds(20)
+    public var minimumDelay = Interval.milliseconds(0)
     /// The delay is never aimed higher; what would exceed it is skipped.
     public var maximumDelay = Interval.milliseconds(500)
-    /// The share of packets that should be in time.
-    public var punctuality = 0.98
-    /// Delay above the aim that is left alone; more is taken out, 10 ms at a time, in silence.
-    public var tolerance = Interval.milliseconds(30)
+    /// The share of packets, 0.95...1, that should be in time themselves if others carry copies of them; of those without
+    /// copies, three in four of the rest as well.
+    public var punctuality = 0.97
+    /// Delay above the aim that is left alone in speech; in quiet it is taken out.
+    public var tolerance = Interval.milliseconds(20)
     /// Packets held at most; a power of two.
     public var capacity = 64
 

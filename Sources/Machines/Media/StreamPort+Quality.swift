@@ -117,7 +117,7 @@ extension StreamPort {
         // Standard concealment, an adaptive buffer.
         metrics.configuration = 0b10_11_0000
         metrics.bufferNominal = milliseconds(buffer)
-        metrics.bufferMaximum = milliseconds(max(buffer, Double(receiver.estimator.target) / 1000))
+        metrics.bufferMaximum = milliseconds(max(buffer, Double(receiver.estimator.spread) / 1000))
         metrics.bufferLimit = milliseconds(receiver.settings.maximumDelay.milliseconds)
         return metrics
     }

@@ -8,14 +8,13 @@ extension StreamReceiver {
             return false
         }
         let needed = rate / 100
-        if isRunning, isWaiting, let base = estimator.base {
-            let delay = max(settings.initialDelay.nanoseconds / 1000, estimator.target)
-            if now - microseconds(position) - base >= delay { isWaiting = false }
+        if isRunning, isWaiting, estimator.base != nil {
+            let since = now - begunAt >= settings.initialDelay.nanoseconds / 1000
+            if since, now - microseconds(position) >= estimator.target { isWaiting = false }
         }
         if isRunning, !isWaiting {
             adjust(at: now, needed)
             fill(needed)
-            omitQuietFrame(needed)
         } else if queued < needed {
             rest(needed - queued)
         }
@@ -26,56 +25,79 @@ extension StreamReceiver {
 
     // MARK: The delay
 
+    /// Compares the delay with the target, and says what the next packet that is decoded is to do about it.
+    ///
+    /// A packet is needed at the tick in which its first sample is played: what is left in the queue from the packet before,
+    /// less than a frame, gains no time for it. So the delay that counts goes in steps of a frame, and the rest is waste.
     private mutating func adjust(at now: Int64, _ needed: Int) {
         guard let base = estimator.base else { return }
-        let delay = now - microseconds(position) - base
+        let frame: Int64 = 10_000
+        let rest = Int64(queued % needed) * 1_000_000 / Int64(rate)
+        let delay = now - microseconds(position)
         delayWindow.add(delay)
-        let maximum = settings.maximumDelay.nanoseconds / 1000
-        if delay + 5_000 < estimator.target, !buffer.isEmpty {
-            figures.framesInserted += 1
-            stretch(needed, counts: true)
-        } else if delay > maximum {
-            let surplus = min(units(microseconds: delay - estimator.target), newestEnd - playhead - clock / 50)
-            if surplus > 0 {
-                playhead += surplus
-                figures.skips += 1
-                delayWindow = DelayWindow()
+        correction = 0
+        shortfall = estimator.target - (delay - rest)
+        if shortfall > 0 {
+            correction = (shortfall + frame - 1) / frame * frame - rest
+            // A packet is missing that may still be on its way: others wait behind it.
+            if shortfall > 3_000, queued < needed, let index = buffer.firstIndex(), buffer[index].timestamp > playhead, !isResting {
+                stretch(needed - queued, counts: true)
             }
+        } else if let least = delayWindow.least {
+            shortfall = min(0, estimator.target - (least - rest))
+            let steps = max(0, -shortfall - 1_000 - estimator.spread / 32) / frame
+            correction = -(steps * frame + rest)
+            if least - base > settings.maximumDelay.nanoseconds / 1000 + 2 * frame { skip(least - estimator.target) }
         }
     }
 
-    /// Leaves out a frame when the delay has long been larger than need be: a quiet one, or one a second if it is by far.
-    private mutating func omitQuietFrame(_ needed: Int) {
-        let peak = Samples.peak(queue, at: head, count: min(needed, queued))
-        speechLevel = peak > speechLevel ? peak : speechLevel - speechLevel / 512
-        framesSinceOmission += 1
-        guard let least = delayWindow.least, framesSinceOmission >= 4, queued >= needed, !buffer.isEmpty else { return }
-        let surplus = least - estimator.target - settings.tolerance.nanoseconds / 1000
-        let isQuiet = peak <= max(64, speechLevel / 16)
-        guard surplus > 0, isQuiet || surplus > 200_000 && framesSinceOmission >= 100 else { return }
-        if isQuiet {
-            head += needed
-            queued -= needed
-            fill(needed)
-        } else {
-            fill(2 * needed)
-            guard queued >= 2 * needed else { return }
-            crossfade(needed)
-        }
-        framesSinceOmission = 0
-        figures.framesOmitted += 1
+    /// Passes over what would be played later than is allowed.
+    private mutating func skip(_ surplus: Int64) {
+        let units = min(units(microseconds: surplus), newestEnd - playhead - clock / 50)
+        guard units > 0 else { return }
+        playhead += units
+        figures.skips += 1
         delayWindow = DelayWindow()
+        correction = 0
     }
 
-    /// Makes one frame of the next two.
-    private mutating func crossfade(_ length: Int) {
-        for index in 0..<length {
-            let old = Int(queue[head + index]) * (length - index)
-            let new = Int(queue[head + length + index]) * index
-            queue[head + length + index] = Int16(truncatingIfNeeded: (old + new) / length)
+    /// Makes the samples of a packet longer or shorter, as `correction` wants and as they allow; returns how many there are.
+    mutating func fit(_ start: Int, _ count: Int) -> Int {
+        let peak = Samples.peak(scratch, at: start, count: count)
+        let isQuiet = peak <= max(64, speechLevel / 16)
+        speechLevel = peak > speechLevel ? peak : speechLevel - speechLevel / 128
+        packetsSinceStretch += 1
+        guard correction != 0 else { return count }
+        let (wanted, spread) = (correction, estimator.spread)
+        // In quiet nearly anything may be done, in speech only what is needed.
+        let isUrgent: Bool
+        if wanted > 0 {
+            guard isQuiet || shortfall > 300 + estimator.slack else { return count }
+            isUrgent = shortfall > 20_000 + spread / 4
+        } else {
+            guard isQuiet ? wanted < -500 : -shortfall > settings.tolerance.nanoseconds / 1000 + spread / 3 else { return count }
+            isUrgent = -shortfall > 100_000
         }
-        head += length
-        queued -= length
+        guard isQuiet || isUrgent || packetsSinceStretch >= 2 else { return count }
+        let most = max(1, Int(wanted.magnitude) * rate / 1_000_000)
+        var result = count
+        if wanted > 0 {
+            result += stretcher.lengthen(
+                &scratch, at: start, count: count, history: concealer.history, most: isQuiet ? most : rate * 15 / 1000,
+                isQuiet: isQuiet, isUrgent: isUrgent)
+            figures.lengthened += UInt64((result - count) * 1_000_000 / rate)
+        } else {
+            result -= stretcher.shorten(&scratch, at: start, count: count, most: most, isQuiet: isQuiet, isUrgent: isUrgent)
+            figures.shortened += UInt64((count - result) * 1_000_000 / rate)
+        }
+        guard result != count else { return count }
+        packetsSinceStretch = 0
+        let change = Int64(result - count) * 1_000_000 / Int64(rate)
+        delayWindow.shift(change)
+        correction -= change
+        shortfall -= change
+        if (correction > 0) != (wanted > 0) { correction = 0 }
+        return result
     }
 
     // MARK: The queue
@@ -110,76 +132,9 @@ extension StreamReceiver {
         }
     }
 
-    /// Moves the playhead towards the packet at `index`, which begins `distance` units after it: by what that packet tells of
-    /// the one before, else by concealment of `wanted` samples at most.
-    private mutating func bridge(_ distance: Int64, _ index: Int, _ wanted: Int64) {
-        let isLoss = buffer[index].sequence != buffer.next
-        if isLoss, recover(distance, index) {
-            playhead += distance
-            return
-        }
-        var part = min(distance, max((wanted * clock + Int64(rate) - 1) / Int64(rate), 1))
-        // What the packet tells concerns a time as long as its own.
-        let before = distance - buffer[index].duration
-        if isLoss, before > 0 { part = min(part, before) }
-        let samples = Int(part * Int64(rate) / clock)
-        if isLoss, concealByCodec(samples) {
-            concealedSamples(samples)
-        } else {
-            stretch(samples, counts: isLoss)
-        }
-        playhead += part
-    }
-
-    private mutating func recover(_ distance: Int64, _ index: Int) -> Bool {
-        guard !isResting, case .speech(let codec) = buffer[index].content, codec == lastSpeech,
-            distance <= buffer[index].duration
-        else { return false }
-        let samples = Int(buffer[index].duration * Int64(rate) / clock)
-        let wanted = Int(distance * Int64(rate) / clock)
-        while scratch.count < samples { scratch.append(0) }
-        guard wanted > 0,
-            Self.recover(receivables[codec].decoder, samples, buffer[index].bytes, buffer[index].count, into: &scratch)
-        else { return false }
-        // A part of it has been concealed already.
-        if wanted < samples { concealer.expectJoint() }
-        concealer.end(into: &scratch, at: samples - wanted, count: wanted)
-        append(samples - wanted, wanted)
-        figures.packetsRecovered += 1
-        return true
-    }
-
-    /// Queues samples that the codec itself makes up; false: it makes none.
-    private mutating func concealByCodec(_ samples: Int) -> Bool {
-        guard samples > 0, !isResting, let lastSpeech, lastSpeech < receivables.count else { return false }
-        while scratch.count < samples { scratch.append(0) }
-        guard Self.conceal(receivables[lastSpeech].decoder, samples, into: &scratch) else { return false }
-        concealer.end(into: &scratch, at: 0, count: samples)
-        append(0, samples)
-        return true
-    }
-
-    private static func recover(
-        _ decoder: any AudioDecoder, _ samples: Int, _ bytes: [UInt8], _ count: Int, into target: inout [Int16]
-    ) -> Bool {
-        let payload = bytes.span.extracting(0..<min(count, bytes.count))
-        var target = target.mutableSpan
-        return decoder.recover(samples, from: payload, into: &target)
-    }
-
-    private static func conceal(_ decoder: any AudioDecoder, _ samples: Int, into target: inout [Int16]) -> Bool {
-        var target = target.mutableSpan
-        return decoder.conceal(samples, into: &target)
-    }
-
     private mutating func play(_ index: Int, _ receivable: Receivable) {
         let end = buffer[index].timestamp + buffer[index].duration
         let skipped = playhead - buffer[index].timestamp
-        guard end > playhead else {
-            figures.packetsLate += 1
-            buffer.remove(at: index)
-            return
-        }
         setRate(of: receivable)
         let samples = Int(buffer[index].duration * Int64(rate) / clock)
         while scratch.count < samples { scratch.append(0) }
@@ -189,14 +144,19 @@ extension StreamReceiver {
             figures.packetsUndecodable += 1
             return
         }
+        // What comes too late is decoded all the same, for the sake of the decoder's state.
+        guard end > playhead else {
+            figures.packetsLate += 1
+            return
+        }
         let start = min(made, Int(skipped * Int64(rate) / clock))
         concealer.end(into: &scratch, at: start, count: made - start)
-        append(start, made - start)
+        append(start, fit(start, made - start))
         isResting = false
         playhead = end
     }
 
-    private static func decode(
+    static func decode(
         _ decoder: any AudioDecoder, _ bytes: [UInt8], _ count: Int, into samples: inout [Int16]
     ) -> Int {
         let payload = bytes.span.extracting(0..<min(count, bytes.count))
@@ -204,39 +164,8 @@ extension StreamReceiver {
         return min(decoder.decode(payload, into: &samples), samples.count)
     }
 
-    /// Nothing waits: the playhead stands until something comes.
-    private mutating func runDry(_ samples: Int) {
-        let longest = clock / 5
-        if dryUnits < longest, concealByCodec(samples) {
-            concealedSamples(samples)
-        } else {
-            stretch(samples, counts: dryUnits < longest)
-        }
-        dryUnits += Int64(samples) * clock / Int64(rate)
-    }
-
-    /// Queues `samples` that stand for nothing that was received: noise if the peer rests, else concealment.
-    private mutating func stretch(_ samples: Int, counts: Bool) {
-        guard samples > 0 else { return }
-        guard !isResting else {
-            rest(samples)
-            return
-        }
-        while scratch.count < samples { scratch.append(0) }
-        concealer.conceal(into: &scratch, at: 0, count: samples)
-        append(0, samples)
-        if counts { concealedSamples(samples) }
-    }
-
-    private mutating func concealedSamples(_ samples: Int) {
-        concealedRest += samples
-        let frame = rate / 100
-        figures.framesConcealed += UInt64(concealedRest / frame)
-        concealedRest %= frame
-    }
-
     /// Queues comfort noise, or what is left of speech that has just stopped.
-    private mutating func rest(_ samples: Int) {
+    mutating func rest(_ samples: Int) {
         while scratch.count < samples { scratch.append(0) }
         if isResting {
             noise.fill(&scratch, at: 0, count: samples)
@@ -247,7 +176,7 @@ extension StreamReceiver {
         append(0, samples)
     }
 
-    private mutating func append(_ offset: Int, _ count: Int) {
+    mutating func append(_ offset: Int, _ count: Int) {
         if head > 0 {
             Samples.moveToFront(&queue, from: head, count: queued)
             head = 0

@@ -6,10 +6,11 @@
 //                 │ decoded     │ next to decode   ▓▓▓  ▓▓▓▓▓▓ ▓▓▓           │
 //                 └ position                          └ a gap: concealed, or noise if the peer rests
 //
-// The delay of a stream is `now − time of position`, measured above the base of the `DelayEstimator`:
-//   too small for the target   a concealed frame goes in, the playhead waits (at once)
-//   run dry                    likewise, until a packet comes; what was lost meanwhile is taken off the wait
-//   too large                  a quiet frame is left out (slowly); far too large: packets are skipped
+// The delay of a stream is `now − time of position`, a transit like those that the `DelayEstimator` measures:
+//   smaller than the target    a pitch period is played once more when the next packet is decoded
+//   run dry                    concealed, the playhead waits until a packet comes; what was lost meanwhile is taken off
+//   larger than the target     a pitch period is left out; in quiet as much as there is
+//   far too large              packets are skipped
 
 /// The receiving half of a stream, from accepted packets to samples of the bridge.
 struct StreamReceiver {
@@ -28,8 +29,9 @@ struct StreamReceiver {
         var packetsRecovered: UInt64 = 0
         var packetsLate: UInt64 = 0
         var packetsUndecodable: UInt64 = 0
-        var framesInserted: UInt64 = 0
-        var framesOmitted: UInt64 = 0
+        /// Microseconds by which speech was made longer and shorter to change the delay.
+        var lengthened: UInt64 = 0
+        var shortened: UInt64 = 0
         var skips: UInt64 = 0
         var jumps: UInt64 = 0
         var overflows: UInt64 = 0
@@ -44,6 +46,8 @@ struct StreamReceiver {
     // The timeline; positions in timestamp units.
     var isRunning = false
     var isWaiting = true
+    /// When the first packet of the timeline came.
+    var begunAt: Int64 = 0
     var clock: Int64 = 8000
     var playhead: Int64 = 0
     var newestEnd: Int64 = 0
@@ -60,16 +64,21 @@ struct StreamReceiver {
     var queued = 0
     var scratch: [Int16] = []
     var concealer = Concealer(rate: 8000)
+    var stretcher = Stretcher(rate: 8000)
     var noise: ComfortNoise
     var resampler: Resampler?
     private var filterInUse: ResamplerFilter?
     /// The index of the receivable that was decoded last.
     var lastSpeech: Int?
 
-    // For leaving out frames.
+    // For changes of the delay.
     var delayWindow = DelayWindow()
     var speechLevel: Int32 = 0
-    var framesSinceOmission = 0
+    /// Microseconds to add to the delay (positive) or to take off when the next packet is decoded.
+    var correction: Int64 = 0
+    /// By how many microseconds the target exceeds the delay that counts; negative: there is more than need be.
+    var shortfall: Int64 = 0
+    var packetsSinceStretch = 0
     /// Concealed samples that make no whole frame yet.
     var concealedRest = 0
 
@@ -84,9 +93,7 @@ struct StreamReceiver {
     mutating func configure(_ receivables: [Receivable]) {
         self.receivables = receivables
         lastSpeech = nil
-        buffer.removeAll()
-        isRunning = false
-        isWaiting = true
+        restart()
         guard let first = receivables.first else { return }
         setRate(of: first)
         clock = Int64(max(first.codec.clockRate, 1))
@@ -99,6 +106,7 @@ struct StreamReceiver {
         isRunning = false
         isWaiting = true
         dryUnits = 0
+        correction = 0
     }
 
     func microseconds(_ units: Int64) -> Int64 { units / clock * 1_000_000 + units % clock * 1_000_000 / clock }
@@ -129,26 +137,24 @@ struct StreamReceiver {
             clock = Int64(max(codec.clockRate, 1))
             duration = Int64(samples) * clock / Int64(max(codec.sampleRate, 1))
         }
-        if !isRunning { begin(timestamp) }
-        var extended = lastTimestamp + Int64(Int32(bitPattern: timestamp &- UInt32(truncatingIfNeeded: lastTimestamp)))
-        if case .speech = content {
-            if isJump(extended, sequence, at: now) {
-                figures.jumps += 1
-                restart()
-                begin(timestamp)
-                extended = lastTimestamp
-            }
-            _ = estimator.observe(transit: now - microseconds(extended), at: now)
+        if !isRunning { begin(timestamp, at: now) }
+        var extended = extend(timestamp)
+        if case .speech = content, isJump(extended, sequence, at: now) {
+            figures.jumps += 1
+            restart()
+            begin(timestamp, at: now)
+            extended = lastTimestamp
         }
+        observe(payload, sequence, extended, content, duration, at: now)
         var insertion = buffer.insert(
             payload, sequence: sequence, timestamp: extended, content: content, duration: duration)
         if insertion == .overflow {
             // Far more came than may wait: what is there is older than any delay that is allowed.
             figures.overflows += 1
             restart()
-            begin(timestamp)
+            begin(timestamp, at: now)
             extended = lastTimestamp
-            _ = estimator.observe(transit: now - microseconds(extended), at: now)
+            observe(payload, sequence, extended, content, duration, at: now)
             insertion = buffer.insert(
                 payload, sequence: sequence, timestamp: extended, content: content, duration: duration)
         }
@@ -173,18 +179,32 @@ struct StreamReceiver {
     mutating func insertRedundant(
         _ payload: Span<UInt8>, sequence: Int64, timestamp: UInt32, codec index: Int, at now: Int64
     ) -> Bool {
-        guard isRunning, sequence >= buffer.next, !buffer.holds(sequence), receivables.indices.contains(index) else { return false }
-        guard let samples = receivables[index].decoder.sampleCount(of: payload), samples > 0 else { return false }
-        let codec = receivables[index].codec
-        guard Int64(codec.clockRate) == clock else { return false }
-        let duration = Int64(samples) * clock / Int64(max(codec.sampleRate, 1))
-        let extended = lastTimestamp + Int64(Int32(bitPattern: timestamp &- UInt32(truncatingIfNeeded: lastTimestamp)))
-        _ = estimator.observe(transit: now - microseconds(extended), at: now)
+        // A copy of something before the beginning, or of another timeline, begins nothing.
+        guard isRunning, sequence < highestSequence, sequence >= buffer.next, !buffer.holds(sequence) else { return false }
+        let duration = duration(of: payload, codec: index)
+        guard duration > 0, Int64(receivables[index].codec.clockRate) == clock else { return false }
+        let extended = extend(timestamp)
+        estimator.observeCopy(sequence: sequence, transit: now - microseconds(extended))
         let insertion = buffer.insert(
             payload, sequence: sequence, timestamp: extended, content: .speech(index), duration: duration)
         guard insertion == .stored else { return false }
         placeOnTimeline(sequence, extended, duration)
         return true
+    }
+
+    private func extend(_ timestamp: UInt32) -> Int64 {
+        lastTimestamp + Int64(Int32(bitPattern: timestamp &- UInt32(truncatingIfNeeded: lastTimestamp)))
+    }
+
+    private mutating func observe(
+        _ payload: Span<UInt8>, _ sequence: Int64, _ extended: Int64, _ content: JitterBuffer.Content, _ duration: Int64,
+        at now: Int64
+    ) {
+        guard case .speech(let index) = content else { return }
+        let transit = now - microseconds(extended)
+        let helps = receivables[index].decoder.tellsOfLost(payload)
+        estimator.isProtected = helps && receivables[index].decoder.concealsItself
+        estimator.observe(sequence: sequence, transit: transit, duration: microseconds(duration), helps: helps)
     }
 
     private mutating func placeOnTimeline(_ sequence: Int64, _ extended: Int64, _ duration: Int64) {
@@ -202,9 +222,10 @@ struct StreamReceiver {
         dryUnits = 0
     }
 
-    private mutating func begin(_ timestamp: UInt32) {
+    private mutating func begin(_ timestamp: UInt32, at now: Int64) {
         isRunning = true
         isWaiting = true
+        begunAt = now
         lastTimestamp = Int64(timestamp)
         playhead = lastTimestamp
         newestEnd = lastTimestamp
@@ -231,30 +252,11 @@ struct StreamReceiver {
             head = 0
             queued = 0
             concealer = Concealer(rate: rate)
+            stretcher = Stretcher(rate: rate)
         }
         if filterInUse !== receivable.filter {
             filterInUse = receivable.filter
             resampler = receivable.filter.map { Resampler($0) }
         }
     }
-}
-
-/// The least delay of the last 160 to 320 ms: late ticks make the delay look larger than it is.
-struct DelayWindow {
-    private var current = Int64.max
-    private var before = Int64.max
-    private var count = 0
-
-    mutating func add(_ delay: Int64) {
-        current = min(current, delay)
-        count += 1
-        if count == 16 {
-            count = 0
-            before = current
-            current = .max
-        }
-    }
-
-    /// nil: not enough is known.
-    var least: Int64? { before == .max ? nil : min(before, current) }
 }

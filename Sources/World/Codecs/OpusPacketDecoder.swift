@@ -30,6 +30,10 @@ import Media
         return run(payload, samples.count, correcting: false, into: &samples)
     }
 
+    var concealsItself: Bool { true }
+
+    func tellsOfLost(_ next: Span<UInt8>) -> Bool { Self.carriesCopy(next) }
+
     func conceal(_ count: Int, into samples: inout MutableSpan<Int16>) -> Bool {
         guard isWhole(count), count <= samples.count else { return false }
         return run(Span(), count, correcting: false, into: &samples) == count

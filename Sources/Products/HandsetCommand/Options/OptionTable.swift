@@ -108,7 +108,7 @@ package enum OptionTable {
         OptionSpec(
             "--redundancy", "off|auto|N", .choice(["off", "auto", "1", "2", "3", "4"]),
             "Send audio again against loss (RFC 2198), where the other side takes it: N copies, or as loss is seen (default off)."),
-        OptionSpec("--complexity", "N", .integer(0...10), "Effort of the Opus encoder (default 5)."),
+        OptionSpec("--complexity", "N", .integer(0...10), "Effort of the Opus encoder (default 8)."),
         OptionSpec(
             "--fec", "on|off", .choice(["on", "off"]), "Opus packets may carry a coarse copy of the one before (default on)."),
         OptionSpec(

@@ -52,7 +52,7 @@ package struct MediaSettings: Sendable {
         codecs = Self.codecs(invocation)
         bitRate = (invocation.integer("--bitrate") ?? 32) * 1000
         redundancy = Self.redundancy(invocation.value("--redundancy"))
-        complexity = invocation.integer("--complexity") ?? 5
+        complexity = invocation.integer("--complexity") ?? 8
         correctsErrors = invocation.value("--fec") != "off"
         isDiscontinuous = invocation.value("--dtx") == "on"
         audioRate = invocation.value("--audio-rate").flatMap { Int($0) }

@@ -11,13 +11,15 @@ DEMO_BUILD := $(BUILD) --product handset --static-swift-stdlib --scratch-path .b
 SECONDS_EACH ?= 120
 DEMO_OUT ?= handset-demo
 
-.PHONY: help demo test bench fuzz check format build clean
+.PHONY: help demo test bench bench-voice bench-voice-sim fuzz check format build clean
 
 help:
 	@echo "make demo    build the command and run a whole call between two phones (writes $(DEMO_OUT)/)"
 	@echo "make test    build everything, run every test, search what they wrote for secrets"
 	@echo "make check   formatting, lint, Apple branches parsed, build with warnings as errors"
 	@echo "make bench   measure against other implementations, where they are installed"
+	@echo "make bench-voice      how calls sound over bad networks, beside linphone-cli, in real time (docs/voice-quality.md)"
+	@echo "make bench-voice-sim  the same in virtual time, in minutes"
 	@echo "make fuzz    each fuzz target for SECONDS_EACH seconds ($(SECONDS_EACH))"
 	@echo "make format  format the sources"
 
@@ -46,6 +48,13 @@ bench:
 	scripts/bootstrap --tests
 	scripts/bench
 	scripts/bench-network || [ $$? = 77 ]
+
+bench-voice:
+	scripts/bench-voice
+
+bench-voice-sim:
+	scripts/bench-voice-setup
+	scripts/bench-voice-sim
 
 fuzz:
 	scripts/fuzz all $(SECONDS_EACH)

@@ -126,6 +126,9 @@ targets += [
         name: "MediaBench", dependencies: ["Codecs", "Media", "RTP", "Essentials"], path: "Benchmarks/MediaBench",
         swiftSettings: strict, linkerSettings: [.linkedLibrary("m", .when(platforms: [.linux]))]),
     .executableTarget(
+        name: "VoiceSim", dependencies: ["Codecs", "Media", "RTP", "Essentials"], path: "Benchmarks/VoiceSim",
+        swiftSettings: strict),
+    .executableTarget(
         name: "CallServer", dependencies: ["Networking", "CryptoOpenSSL", "SIPAgent", "SIP", "Essentials"],
         path: "Benchmarks/CallServer", swiftSettings: strict),
 ]

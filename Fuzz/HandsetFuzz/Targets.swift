@@ -14,6 +14,7 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "stun": fuzzSTUN,
     "websocket": fuzzWebSocket,
     "media": fuzzMedia,
+    "jitter-buffer": fuzzJitterBuffer,
     "redundancy": fuzzRedundancy,
     "opus": fuzzOpus,
     "agent": fuzzAgent,

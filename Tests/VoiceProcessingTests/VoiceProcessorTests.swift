@@ -31,14 +31,18 @@ import VoiceProcessing
         }
     }
 
-    @Test(arguments: [VoiceProcessing.EchoCancellation.automatic, .tail(200)], [20, 60, 150])
-    func anEchoIsTakenOut(_ cancellation: VoiceProcessing.EchoCancellation, delay: Int) throws {
+    /// The aim: 30 dB within 3 s. The delay may be told wrong, as long as it is not too long for a canceller of a fixed tail.
+    @Test(arguments: [VoiceProcessing.EchoCancellation.automatic, .tail(200)], [(20, 20), (60, 60), (150, 150), (100, 0)])
+    func anEchoIsTakenOut(_ cancellation: VoiceProcessing.EchoCancellation, delay: (real: Int, told: Int)) throws {
         var room = EchoRoom()
-        room.delay = delay
-        room.toldDelay = delay
+        room.delay = delay.real
+        room.toldDelay = delay.told
         let left = try Self.left(VoiceProcessing(echoCancellation: cancellation), room)
         print("echo \(cancellation) \(delay) ms: " + left.map { String(format: "%.0f", $0) }.joined(separator: " "))
-        #expect(left[3...].min() ?? 0 > 15)
+        let later = left[3...].reduce(0, +) / Double(left.count - 3)
+        let isKnown = delay.real == delay.told
+        #expect(later > (isKnown ? 28 : 20), "\(left)")
+        if isKnown { #expect(left[2] > 20, "\(left)") }
     }
 
     @Test func theSpeakerIsKeptInDoubleTalk() throws {
@@ -49,7 +53,9 @@ import VoiceProcessing
             let room = EchoRoom()
             let run = room.run(
                 try Self.processor(VoiceProcessing(echoCancellation: cancellation)), far: Array(far[..<count]), near: Array(near[..<count]))
-            print("double talk \(cancellation): \(EchoRoom.level(run.output[64_000...]) - EchoRoom.level(near[64_000..<count])) dB")
+            let change = EchoRoom.level(run.output[64_000...]) - EchoRoom.level(near[64_000..<count])
+            print("double talk \(cancellation): \(change) dB")
+            #expect(abs(change) < (cancellation == .automatic ? 5 : 3), "\(change) dB")
             if let folder = ProcessInfo.processInfo.environment["HANDSET_ECHO_OUT"] {
                 for (name, samples) in [("near", Array(near[..<count])), ("mic", run.microphone), ("out-\(cancellation)", run.output)] {
                     try Data(WAVEncoder.file(WAVAudio(rate: 16_000, samples: samples))).write(to: URL(filePath: "\(folder)/\(name).wav"))

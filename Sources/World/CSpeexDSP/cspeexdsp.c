@@ -67,8 +67,10 @@ cspeexdsp *cspeexdsp_open(int rate, int tail_ms, int suppress_noise, int control
         cspeexdsp_close(p);
         return NULL;
     }
-    int on = 1, off = 0;
-    p_speex_preprocess_ctl(p->preprocess, SPEEX_PREPROCESS_SET_DENOISE, suppress_noise ? &on : &off);
+    int on = 1, off = 0, hardly = -1;
+    /* What the canceller leaves is suppressed by the part that suppresses noise: it must run, if only for that. */
+    p_speex_preprocess_ctl(p->preprocess, SPEEX_PREPROCESS_SET_DENOISE, suppress_noise || p->echo ? &on : &off);
+    if (!suppress_noise) p_speex_preprocess_ctl(p->preprocess, SPEEX_PREPROCESS_SET_NOISE_SUPPRESS, &hardly);
     if (control_gain) {
         int most = 18;
         int target = 8000;

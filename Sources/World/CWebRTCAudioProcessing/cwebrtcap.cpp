@@ -69,7 +69,8 @@ cwebrtcap *cwebrtcap_open(int rate, int cancel_echo, int suppress_noise, int con
     bool good = processing->Initialize(formats) == AudioProcessing::kNoError;
     if (cancel_echo) {
         webrtc::EchoCancellation *echo = processing->echo_cancellation();
-        good = good && echo->set_suppression_level(webrtc::EchoCancellation::kHighSuppression) == 0 && echo->Enable(true) == 0;
+        /* The levels above take more of the near side than of the echo (docs/devices.md). */
+        good = good && echo->set_suppression_level(webrtc::EchoCancellation::kLowSuppression) == 0 && echo->Enable(true) == 0;
         AecCore *core = echo->aec_core();
         if (core && extend_filter) extend_filter(core, 1);
         if (core && ignore_delay) ignore_delay(core, 1);

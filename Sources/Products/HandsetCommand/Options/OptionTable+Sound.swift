@@ -13,7 +13,7 @@ extension OptionTable {
             "--bridge-rate", "HZ", .choice(["8000", "12000", "16000", "24000", "32000", "44100", "48000"]),
             "Samples a second in which all is mixed (default 16000; 8000 with G.711 alone)."),
         OptionSpec(
-            "--echo-tail", "auto|MS", .choice(["auto"] + (0...1000).map(String.init)),
+            "--echo-tail", "auto|MS", .text,
             "Take out the loudspeaker's echo: as the best canceller finds it, or this long an echo; 0 is off (default auto)."),
         OptionSpec("--noise-suppression", "on|off", .choice(["on", "off"]), "Make the microphone's noise quieter (default on)."),
         OptionSpec("--gain-control", "on|off", .choice(["on", "off"]), "Even the level of the voice (default off)."),

@@ -20,7 +20,14 @@ package struct SoundSettings: Sendable {
         ringDevice = invocation.value("--ring-device")
         deviceRate = invocation.integer("--device-rate")
         bridgeRate = invocation.integer("--bridge-rate")
-        echoCancellation = invocation.integer("--echo-tail").map { .init(tailMilliseconds: $0) } ?? .automatic
+        switch invocation.value("--echo-tail") {
+        case nil, "auto": echoCancellation = .automatic
+        case let tail?:
+            guard let milliseconds = Int(tail), (0...1000).contains(milliseconds) else {
+                throw .usage("--echo-tail takes auto, or 0 to 1000 milliseconds.")
+            }
+            echoCancellation = .init(tailMilliseconds: milliseconds)
+        }
         suppressesNoise = invocation.value("--noise-suppression") != "off"
         controlsGain = invocation.value("--gain-control") == "on"
         microphoneGain = invocation.integer("--microphone-gain") ?? 0

@@ -7,7 +7,7 @@ import SIP
 import SIPAgent
 import Testing
 
-/// RFC 5359 §2.15: call pick-up. Bill takes a call of Alice's that rings at Bob, by an INVITE that replaces it.
+/// RFC 5359 §2.16: call pick-up. Bill takes a call of Alice's that rings at Bob, by an INVITE that replaces it.
 @Suite struct CallIsPickedUpElsewhere {
     @Test func `a call that rings at Bob's phone is taken by Bill`() throws {
         let office = Office(open: true)

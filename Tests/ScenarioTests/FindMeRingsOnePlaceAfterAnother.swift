@@ -5,7 +5,7 @@ import HandsetTestKit
 import PhoneCore
 import Testing
 
-/// RFC 5359 §2.13: find me. Bob's calls ring at his phone, then at a second, then at a third.
+/// RFC 5359 §2.12: find me. Bob's calls ring at his phone, then at a second, then at a third.
 @Suite struct FindMeRingsOnePlaceAfterAnother {
     @Test func `the third place answers, the others stopped ringing before`() throws {
         let office = Office(open: true) { $0.ringTime = .seconds(5) }

@@ -54,7 +54,7 @@ extension PhoneCore {
         return transfer.id
     }
 
-    /// Asks a phone with which there is no call to call somebody: click to dial (RFC 5359 §2.19).
+    /// Asks a phone with which there is no call to call somebody: click to dial (RFC 5359 §2.18).
     @discardableResult
     public func refer(
         from account: AccountID?, _ peer: String, to dialled: String, now: MonotonicTime

@@ -56,7 +56,7 @@ extension UserAgent {
             tags: (dialogID.callID, dialogID.localTag), now: now)
     }
 
-    /// Asks somebody with whom there is no call to call `target`: click to dial (RFC 5359 §2.19).
+    /// Asks somebody with whom there is no call to call `target`: click to dial (RFC 5359 §2.18).
     public func refer(
         from accountID: AccountID?, _ peer: URI, to target: URI, referredBy: NameAddress? = nil, subscribes: Bool = true,
         now: MonotonicTime

@@ -79,7 +79,8 @@ struct JitterBuffer {
 
     private static func fill(_ bytes: inout [UInt8], with payload: Span<UInt8>) {
         if bytes.count < payload.count {
-            bytes.reserveCapacity(payload.count)
+            // Packets of a codec that varies grow by a few octets now and then: each slot is made large enough once.
+            bytes.reserveCapacity((payload.count + 255) / 256 * 256)
             while bytes.count < payload.count { bytes.append(0) }
         }
         var target = bytes.mutableSpan

@@ -68,6 +68,7 @@ final class MediaOutbox {
         }
         if packetCount == packets.count {
             packets.append(OutgoingPacket(port: port, kind: kind, to: to, bytes: []))
+            packets[packetCount].bytes.reserveCapacity(512)
         } else {
             packets[packetCount].port = port
             packets[packetCount].kind = kind

@@ -136,7 +136,10 @@ struct RedundancySender {
     }
 
     private static func fill(_ bytes: inout [UInt8], with source: [UInt8], _ count: Int) {
-        while bytes.count < count { bytes.append(0) }
+        if bytes.count < count {
+            bytes.reserveCapacity((count + 255) / 256 * 256)
+            while bytes.count < count { bytes.append(0) }
+        }
         var target = bytes.mutableSpan
         copy(source, count, to: &target, at: 0)
     }

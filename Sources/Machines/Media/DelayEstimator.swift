@@ -37,6 +37,8 @@ struct DelayEstimator {
     private let maximum: Int64
     private let punctuality: Double
     private var entries = [Entry](repeating: Entry(), count: DelayEstimator.ringSize)
+    /// The first sequence number of the timeline: none before it is missing.
+    private var first: Int64 = -1
     private var highest: Int64 = -1
     private var untilCheck = 0
     private var ownWorst = [Int64](repeating: 0, count: 24)
@@ -66,6 +68,7 @@ struct DelayEstimator {
     /// Forgets everything, for a new timeline.
     mutating func restart() {
         for index in entries.indices { entries[index].sequence = -1 }
+        first = -1
         highest = -1
         base = nil
         target = 0
@@ -76,10 +79,11 @@ struct DelayEstimator {
     /// Takes the transit of a packet. `help`: it tells something of the packet before it, `duration` earlier.
     mutating func observe(sequence: Int64, transit: Int64, duration: Int64, helps: Bool) {
         guard sequence >= 0 else { return }
+        if first < 0 { first = sequence }
         advance(to: sequence)
         guard sequence > highest - Self.window else { return }
         note(sequence, own: transit, any: transit)
-        if helps, sequence > 0, sequence - 1 > highest - Self.window { note(sequence - 1, own: .max, any: transit + duration) }
+        if helps, sequence > first, sequence - 1 > highest - Self.window { note(sequence - 1, own: .max, any: transit + duration) }
         if base == nil || transit < base ?? 0 { base = transit }
         untilCheck -= 1
         if transit > target || untilCheck <= 0 { check() }

@@ -205,6 +205,14 @@ extension DiagnosisTests {
         #expect(analysis.text().contains("The certificate is for another name. (tls.certificate.name)"))
     }
 
+    @Test(arguments: ["call.hung-up", "call.transferred", "call.replaced", "call.answered-elsewhere"])
+    func anEndThatSomebodyWantedIsNoFailure(code: String) {
+        var traffic = Traffic()
+        traffic.causes = [TracedCause(time: .zero, code: code, sentence: "The call is over.", evidence: [])]
+        let analysis = CallAnalysis(traffic)
+        #expect(analysis.finding(code)?.severity == .note && !analysis.text().contains("FAILED"))
+    }
+
     @Test func theSameCaptureGivesTheSameWords() throws {
         let make: (inout CaptureWriter) -> Void = {
             let call = Dialogue()

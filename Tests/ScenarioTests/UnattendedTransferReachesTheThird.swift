@@ -3,10 +3,11 @@
 import Essentials
 import HandsetTestKit
 import PhoneCore
+import SIP
 import SIPAgent
 import Testing
 
-/// RFC 5359 §2.4, RFC 5589 §6: blind transfer.
+/// RFC 5359 §2.4, RFC 5589 §6: blind transfer; and §2.6, which asks for an instant message: that is refused.
 @Suite struct UnattendedTransferReachesTheThird {
     @Test func `Bob transfers Alice to Carol, and leaves when Carol has answered`() throws {
         let office = Office()
@@ -68,5 +69,42 @@ import Testing
         bob.follow([.hangUp])
         office.play()
         office.close()
+    }
+
+    @Test(arguments: [("<im:carol@example.test>", 416), ("<sip:1003@example.test;method=MESSAGE>", 603)])
+    func `Bob asks Alice's phone to write to Carol: it does not, and the call goes on`(target: String, status: Int) throws {
+        let office = Office(open: true)
+        let alice = office.phone("alice", "1001")
+        let bob = office.world.addPeer("bob")
+        var invite: SIPMessage?
+        bob.react = { [unowned bob] message, from in
+            guard message.isRequest, message.method == .invite || message.method == .bye else { return }
+            if message.method == .invite { invite = message }
+            bob.answer(message, 200, tag: message.method == .invite ? "bob" : nil, to: from) {
+                $0.add(.contact, "<sip:1002@\(bob.address)>")
+                if message.method == .invite { $0.setBody(Self.description(bob.address), type: "application/sdp") }
+            }
+        }
+        try office.open()
+        office.register(bob, as: "1002", contact: "<sip:1002@\(bob.address)>")
+        alice.follow([.call("1002")])
+        office.play()
+        let call = try required(invite)
+        var refer = bob.request(
+            .refer, "sip:1001@\(alice.host.address):5060", from: "<sip:1002@example.test>;tag=bob", to: call.from.description,
+            callID: call.callID, cseq: 1)
+        refer.add(.contact, "<sip:1002@\(bob.address)>")
+        refer.add(.referTo, target)
+        bob.send(refer, to: SocketAddress(alice.host.address, 5060))
+        office.world.run(for: .seconds(1))
+        #expect(bob.received.last?.message.statusCode == status && alice.liveCalls.count == 1)
+        #expect(alice.core.agent.counters[.referralUnusable] == 1 && alice.transfers.isEmpty)
+        alice.follow([.hangUp])
+        office.play()
+        office.close()
+    }
+
+    private static func description(_ address: SocketAddress) -> [UInt8] {
+        Array("v=0\r\no=- 1 1 IN IP4 \(address.ip)\r\ns=-\r\nc=IN IP4 \(address.ip)\r\nt=0 0\r\nm=audio 4000 RTP/AVP 0\r\n".utf8)
     }
 }

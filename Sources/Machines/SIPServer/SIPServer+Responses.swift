@@ -25,13 +25,13 @@ extension SIPServer {
             if isInvite || !context.isAnswered { forward(response, context, now: now) }
             context.isAnswered = true
             context.waiting = []
-            cancelBranches(of: context, now: now)
+            cancelBranches(of: context, reason: Reason(cause: 200, text: "Call completed elsewhere"), now: now)
         default:
             guard context.branches[index].isPending else { return }
             complete(context, index, .response(response))
             if response.statusCode >= 600 {
                 context.waiting = []
-                cancelBranches(of: context, now: now)
+                cancelBranches(of: context, reason: Reason(cause: response.statusCode), now: now)
             }
             finishIfComplete(context, now: now)
         }
@@ -133,18 +133,20 @@ extension SIPServer {
     // MARK: CANCEL and timers
 
     /// §16.10: an INVITE's branches that have no final response are cancelled.
-    func cancelBranches(of context: ResponseContext, now: MonotonicTime) {
+    ///
+    /// - Parameter reason: told to the phones that stop ringing: another one answered, or declined for all (RFC 3326 §3.1).
+    func cancelBranches(of context: ResponseContext, reason: Reason? = nil, now: MonotonicTime) {
         guard context.request.method == .invite else { return }
         for index in context.branches.indices where context.branches[index].isPending {
-            cancelBranch(index, of: context, now: now)
+            cancelBranch(index, of: context, reason: reason, now: now)
         }
     }
 
-    private func cancelBranch(_ index: Int, of context: ResponseContext, now: MonotonicTime) {
+    private func cancelBranch(_ index: Int, of context: ResponseContext, reason: Reason? = nil, now: MonotonicTime) {
         guard !context.branches[index].isCancelled else { return }
         context.branches[index].isCancelled = true
         counters.increment(.branchesCancelled)
-        stack.cancel(context.branches[index].client, headers: [], now: now)
+        stack.cancel(context.branches[index].client, headers: reason.map { [(.reason, $0.description)] } ?? [], now: now)
         // RFC 3261 §9.1: 64·T1 after a CANCEL the request is taken to be cancelled.
         let deadline = now + configuration.stack.times.timeout
         context.branches[index].deadline = deadline

@@ -138,10 +138,15 @@ public struct CallAnalysis: Sendable {
         }
     }
 
+    /// The ends of calls that somebody wanted: no failures.
+    private static let wantedEnds = [
+        "call.hung-up", "call.remote-hung-up", "call.transferred", "call.replaced", "call.answered-elsewhere", "call.shut-down",
+        "call.refused", "call.refused-busy",
+    ]
+
     private static func finding(_ cause: TracedCause) -> Finding {
-        let isFailure = !cause.code.hasPrefix("call.hung-up") && !cause.code.hasPrefix("call.remote-hung-up")
-        return Finding(
-            isFailure ? .failure : .note,
+        Finding(
+            wantedEnds.contains(cause.code) ? .note : .failure,
             Cause(cause.code, cause.sentence, evidence: cause.evidence.map { .init("phone", Words.shown($0)) }))
     }
 

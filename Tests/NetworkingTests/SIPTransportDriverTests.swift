@@ -151,6 +151,29 @@ struct Side {
         }
     }
 
+    @Test func `connections that come in leave room for our own`() throws {
+        try withLoop { loop in
+            var limits = TransportLimits()
+            limits.acceptedConnections = 1
+            let (client, server) = (Side(loop), Side(loop, limits: limits))
+            let (_, address) = try server.listen(.tcp, loopbackV4)
+            for id: UInt64 in [2, 4] { client.perform(.connect(FlowID(rawValue: id), .tcp, to: address, name: nil, tls: nil)) }
+            while let input = client.inputs.take() {
+                if case .closed = input { break }
+            }
+            #expect(server.counter(.connectionsRefused) == 1)
+            let (_, other) = try Side(loop).listen(.tcp, loopbackV4)
+            server.perform(.connect(FlowID(rawValue: 2), .tcp, to: other, name: nil, tls: nil))
+            while let input = server.inputs.take() {
+                guard case .accepted = input else {
+                    guard case .connected(FlowID(rawValue: 2), _, _) = input else { break }
+                    return
+                }
+            }
+            Issue.record("our own connection was not opened")
+        }
+    }
+
     @Test func `a datagram nobody takes is told as refused`() throws {
         try withLoop { loop in
             let side = Side(loop)

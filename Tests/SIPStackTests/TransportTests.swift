@@ -221,6 +221,38 @@ extension Bench {
         #expect(bench.stack.connectionCount == 1)
     }
 
+    @Test("Connections that come in leave room for our own")
+    func acceptedLimit() throws {
+        var configuration = StackConfiguration()
+        configuration.acceptedConnections = 1
+        let bench = Bench(configuration)
+        bench.connect()
+        let further = FlowID(rawValue: 7)
+        bench.connect(further, from: SocketAddress(peer.ip, 1))
+        #expect(bench.closes == [further] && bench.stack.counters[.connectionsRefused] == 1)
+        _ = bench.send(try outgoing(.options), SignallingTarget(.tcp, there))
+        #expect(bench.connects.map(\.2) == [there])
+        bench.input(.closed(accepted, .closedByPeer))
+        let next = FlowID(rawValue: 9)
+        bench.connect(next, from: SocketAddress(peer.ip, 2))
+        #expect(bench.closes == [further])
+    }
+
+    @Test("Who connects and says nothing is waited for so long and no longer")
+    func silent() {
+        let bench = Bench()
+        bench.connect()
+        let other = FlowID(rawValue: 7)
+        bench.connect(other, from: SocketAddress(peer.ip, 1))
+        bench.receive(Array("\r\n\r\n".utf8), on: other)
+        bench.pass(.seconds(29))
+        #expect(bench.closes.isEmpty)
+        bench.pass(.seconds(1))
+        #expect(bench.closes == [accepted] && bench.stack.counters[.unfinishedMessages] == 1)
+        bench.pass(.seconds(60))
+        #expect(bench.closes == [accepted])
+    }
+
     @Test("Over TCP nothing is sent twice")
     func reliable() throws {
         let bench = Bench()

@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +22,12 @@
 #else
 #define MSG_NOSIGNAL 0
 #endif
+
+int cposix_descriptor_limit(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return -errno;
+    return limit.rlim_cur > INT_MAX ? INT_MAX : (int)limit.rlim_cur;
+}
 
 // MARK: Addresses
 

@@ -5,6 +5,7 @@
 //      machine ── TransportEffect ──▶ perform ──▶ sockets          (sent at the end of the turn)
 //      machine ◀── [TransportInput] ── onInput ◀── sockets         (one call a batch, never from inside perform)
 
+import CPosix
 import Essentials
 import SIP
 import SIPAgent
@@ -16,7 +17,7 @@ public enum TransportCounter: Int, CounterName {
     case datagramsSent
     case connectionsAccepted
     case connectionsOpened
-    /// More connections than `TransportLimits.connections`.
+    /// More connections than `TransportLimits.connections`, or more accepted ones than may be.
     case connectionsRefused
     /// TLS is up on a connection, either way.
     case handshakesDone
@@ -33,6 +34,9 @@ public enum TransportCounter: Int, CounterName {
 public struct TransportLimits: Sendable {
     /// Connections open at once, both ways together.
     public var connections = 4096
+    /// Accepted ones among them. Never more than three quarters of the descriptors that the process may have
+    /// (RLIMIT_NOFILE): whoever connects without end must not take those of our own connections and of media.
+    public var acceptedConnections = 3072
     public var datagrams = DatagramOptions()
     public var streams = StreamOptions()
     public var secure = SecureLimits()
@@ -59,6 +63,8 @@ public final class SIPTransportDriver {
     private var unannounced: Set<FlowID> = []
     private var contexts: [TLSSettings: SecureContext] = [:]
     private var connections = 0
+    private var accepted = 0
+    private let acceptedLimit: Int
     private var nextID: UInt64 = 1
     private var pending: [TransportInput] = []
     private var isDeliveryPlanned = false
@@ -72,6 +78,7 @@ public final class SIPTransportDriver {
     ) {
         self.loop = loop
         self.limits = limits
+        acceptedLimit = min(limits.acceptedConnections, Int(cposix_descriptor_limit()) / 4 * 3)
         self.webSockets = webSockets
         self.onInput = onInput
     }
@@ -140,6 +147,7 @@ public final class SIPTransportDriver {
         }
         flows = [:]
         connections = 0
+        accepted = 0
     }
 
     // MARK: Effects
@@ -281,7 +289,7 @@ public final class SIPTransportDriver {
     private func attach(_ listener: StreamListener, _ id: FlowID, _ context: SecureContext?, _ transport: TransportProtocol) {
         flows[id] = .listener(listener)
         listener.mayAccept = { [self] in
-            if connections < limits.connections { return true }
+            if connections < limits.connections, accepted < acceptedLimit { return true }
             counters.increment(.connectionsRefused)
             return false
         }
@@ -304,6 +312,7 @@ public final class SIPTransportDriver {
     private func accept(_ stream: any ByteStream, listener: FlowID, isSecure: Bool) {
         let id = FlowID(rawValue: nextID)
         nextID += 2
+        accepted += 1
         attach(stream, id)
         let announce = { [unowned stream, self] in
             emit(.accepted(id, listener: listener, local: stream.local, remote: stream.remote))
@@ -329,6 +338,8 @@ public final class SIPTransportDriver {
             guard isOpen else { return }
             flows[id] = nil
             connections -= 1
+            // Odd: named here, so it was accepted.
+            if !id.rawValue.isMultiple(of: 2) { accepted -= 1 }
             if case .secure = failure { counters.increment(.handshakesFailed) }
             if unannounced.remove(id) == nil { emit(.closed(id, failure)) }
         }

@@ -27,6 +27,7 @@ final class TransportLayer {
     private var listening: [Flow] = []
     private var connections: [ConnectionKey: FlowID] = [:]
     private(set) var connectionCount = 0
+    private var acceptedCount = 0
     /// The addresses of this machine; nil: the world does not tell.
     var network: NetworkState? {
         didSet {
@@ -114,13 +115,15 @@ final class TransportLayer {
             effects.append(.close(id))
             return
         }
-        guard connectionCount < configuration.connections else {
+        guard connectionCount < configuration.connections, acceptedCount < configuration.acceptedConnections else {
             counters.increment(.connectionsRefused)
             effects.append(.close(id))
             return
         }
         counters.increment(.connectionsAccepted)
+        acceptedCount += 1
         let flow = Flow(id, transport, .connected, local: local, remote: remote)
+        flow.isAccepted = true
         add(flow, key: ConnectionKey(transport, remote, name: nil))
     }
 
@@ -130,6 +133,7 @@ final class TransportLayer {
         listening.removeAll { $0.id == id }
         if flow.isConnection {
             connectionCount -= 1
+            if flow.isAccepted { acceptedCount -= 1 }
             counters.increment(.connectionsClosed)
         }
         if let key = flow.reuseKey, connections[key] == id { connections[key] = nil }

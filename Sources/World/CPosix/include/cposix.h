@@ -58,6 +58,9 @@ int cposix_poller_wait(int poller, cposix_event *events, int capacity, int timeo
 
 // MARK: Sockets
 
+/// How many descriptors the process may have open (the soft RLIMIT_NOFILE).
+int cposix_descriptor_limit(void);
+
 enum {
     CPOSIX_OPTION_V6ONLY = 1,
     CPOSIX_OPTION_REUSE_ADDRESS,

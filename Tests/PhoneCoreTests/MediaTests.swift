@@ -132,6 +132,7 @@ import Testing
         #expect(scene.peer.requests(.bye).count == 1)
         let end = try required(scene.phone.ends.first?.end)
         #expect(end.cause.code == "media.answer.unusable")
+        #expect(!body.isEmpty || !end.cause.sentence.contains(".."))
         #expect(!end.isByRemote)
         #expect(end.cause.evidence.first?.name == "sdp.error")
         #expect(scene.comesToRest())

@@ -66,7 +66,7 @@ extension PhoneCore {
         call.needsMove = false
         do throws(SDPError) {
             guard let body = message.body(ofType: "application", "sdp"), !body.isEmpty else {
-                throw SDPError(.mismatch, "The answer holds no session description.")
+                throw SDPError(.mismatch, "the answer holds no session description")
             }
             call.audio = try call.negotiation.receiveAnswer(SessionDescription(parsing: body))
         } catch {

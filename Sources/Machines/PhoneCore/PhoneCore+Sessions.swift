@@ -107,7 +107,7 @@ extension PhoneCore {
                 call.audio = early.audio
                 call.negotiation = early.negotiation
             } else {
-                throw SDPError(.mismatch, "The answer holds no session description.")
+                throw SDPError(.mismatch, "the answer holds no session description")
             }
         } catch {
             agent.hangUp(session, cause: PhoneCauses.unusableAnswer(error), now: now)

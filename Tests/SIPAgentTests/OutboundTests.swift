@@ -193,7 +193,7 @@ import Testing
         #expect(Self.warnings(scene).map(\.code) == ["registration.flow.closed"])
         scene.network.run(.seconds(1))
         #expect(RegistrationTests.isRegistered(scene))
-        let refreshes = scene.phone.events.filter { if case .refreshDue(id) = $0 { true } else { false } }
+        let refreshes = scene.phone.events.filter { if case .moveDue(id) = $0 { true } else { false } }
         #expect(refreshes.count == 1 && scene.phone.ends.isEmpty)
     }
 

@@ -2,6 +2,7 @@
 //
 // The way to the server is lost and found again: NATs that forget, connections that break, servers that restart.
 
+import Crypto
 import Essentials
 import HandsetTestKit
 import PhoneCore
@@ -18,10 +19,16 @@ import Testing
         let alice: SimulatedPhone
         let bob: SimulatedPhone
 
-        init(_ transport: TransportProtocol, natTimeout: Interval = .seconds(120), knowsFlows: Bool = true) {
+        init(
+            _ transport: TransportProtocol, natTimeout: Interval = .seconds(120), knowsFlows: Bool = true, keepsKey: Bool = false
+        ) {
             world = SimulatedWorld(seed: 11, trace: .signalling)
-            server = world.addServer("server", domain: "example.test", users: ["1001": "first", "1002": "second"]) {
+            server = world.addServer(
+                "server", domain: "example.test", users: ["1001": "first", "1002": "second"],
+                ports: [(.udp, 5060), (.tcp, 5060), (.ws, 8080), (.wss, 8443)]
+            ) {
                 $0.knowsFlows = knowsFlows
+                if keepsKey { $0.routeKey = Secret("a key that outlives the server's runs") }
             }
             nat = world.addNAT("nat-a", .init(timeout: natTimeout))
             alice = world.addPhone(
@@ -232,5 +239,31 @@ import Testing
             scene.world.run(within: .seconds(10)) {
                 ["1001", "1002"].allSatisfy { scene.server.machine.bindings(of: $0, now: scene.world.now).count == 1 }
             })
+    }
+
+    /// How a test of a restart runs: over which transport, and whether the server seals its routes with the same key after it.
+    private static let restarts = [TransportProtocol.udp, .tcp, .ws, .wss].flatMap { [($0, false), ($0, true)] }
+
+    @Test(arguments: restarts) func `a call survives the restart of its server`(transport: TransportProtocol, keepsKey: Bool) {
+        let scene = Scene(transport, keepsKey: keepsKey)
+        scene.talk()
+        scene.server.restart()
+        scene.world.run(for: .seconds(20))
+        #expect(scene.alice.isRegistered && scene.bob.isRegistered)
+        #expect(scene.alice.ends.isEmpty && scene.bob.ends.isEmpty)
+        scene.bobEndsTheCall()
+    }
+
+    @Test(arguments: [TransportProtocol.tcp, .ws, .wss]) func `a call survives the loss of both its connections at once`(
+        transport: TransportProtocol
+    ) {
+        let scene = Scene(transport)
+        scene.talk()
+        scene.alice.breakConnections()
+        scene.bob.breakConnections()
+        scene.world.run(for: .seconds(10))
+        #expect(scene.alice.isRegistered && scene.bob.isRegistered)
+        #expect(scene.alice.ends.isEmpty && scene.bob.ends.isEmpty)
+        scene.bobEndsTheCall()
     }
 }

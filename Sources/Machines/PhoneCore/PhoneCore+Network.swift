@@ -62,6 +62,13 @@ extension PhoneCore {
         if call.media != nil, case .established = call.phase { configureStream(call) }
     }
 
+    /// The agent has another flow to its server: the peer is told, again and again until it knows.
+    func moveDue(_ session: SessionID, now: MonotonicTime) {
+        guard let id = callOfSession[session], let call = calls[id], case .established = call.phase else { return }
+        call.needsMove = true
+        reconcileHold(id, now: now)
+    }
+
     /// A description of ours with another address: one that was made and not sent yet.
     private static func description(_ bytes: [UInt8], at address: IPAddress) -> [UInt8] {
         guard var description = try? SessionDescription(parsing: bytes) else { return bytes }

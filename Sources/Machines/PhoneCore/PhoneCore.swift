@@ -244,6 +244,7 @@ public final class PhoneCore {
             reinviteFailed(session, cause, willRetry: willRetry, now: now)
         case .reinviteDue(let session): reinviteDue(session, now: now)
         case .refreshDue(let session): refreshDue(session, now: now)
+        case .moveDue(let session): moveDue(session, now: now)
         case .update(let session, let update): updated(session, update, now: now)
         case .earlyOffer(let session, let message): earlyOffer(session, message, now: now)
         case .earlyAnswer(let session, let message): earlyAnswer(session, message, now: now)

@@ -30,6 +30,8 @@ public struct Binding: Sendable {
     public var path: [NameAddress] = []
     /// The user parts of its temporary GRUUs, the newest last (RFC 5627 §3.1.2).
     public var temporaryNames: [String] = []
+    /// From where the same device and flow was registered before, the latest last: a dialog that began there has moved here.
+    var formerAddresses: [SocketAddress] = []
     /// Whether the connection over which it was registered is still up.
     public var flowIsOpen: Bool
     /// The order of first registration over all users: what makes listings and forks repeatable.

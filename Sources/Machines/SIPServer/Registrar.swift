@@ -72,6 +72,8 @@ struct Registrar {
             }
             if let index {
                 binding.sequence = list[index].sequence
+                let earlier = list[index].formerAddresses + [list[index].source.remote]
+                binding.formerAddresses = Array(earlier.filter { $0 != source.remote }.suffix(Self.maximumFormerAddresses))
                 list[index] = binding
             } else {
                 list.append(binding)
@@ -101,6 +103,8 @@ struct Registrar {
 
     /// Temporary GRUUs of one contact that work at a time.
     private static let maximumTemporaryNames = 8
+    /// Addresses of before that are kept of one contact.
+    private static let maximumFormerAddresses = 4
 
     private func givesGRUU(_ request: SIPMessage) -> Bool {
         configuration.givesGRUU && (request.supported + request.require).contains { $0.lowercased() == "gruu" }

@@ -23,6 +23,8 @@ struct RouteToken: Equatable {
         /// The hash of host and port of the Contact that this stands for: after a target refresh to another address
         /// the new Contact counts.
         var contact: UInt32
+        /// Whether the device had registered over this flow, so that another registration of it tells where it went.
+        var isRegistered: Bool
 
         var target: SignallingTarget {
             SignallingTarget(transport: transport, address: address, name: nil, flow: FlowID(rawValue: flow))
@@ -82,7 +84,7 @@ struct RouteToken: Equatable {
         put(UInt64(callerTag), 4)
         for side in [caller, callee] {
             guard let side else { continue }
-            put(UInt64(TransportProtocol.allCases.firstIndex(of: side.transport) ?? 0), 1)
+            put(UInt64(TransportProtocol.allCases.firstIndex(of: side.transport) ?? 0) | (side.isRegistered ? 0x80 : 0), 1)
             put(side.flow, 8)
             put(UInt64(side.contact), 4)
             put(UInt64(side.address.port), 2)
@@ -108,14 +110,15 @@ struct RouteToken: Equatable {
         }
 
         mutating func side() -> Side? {
-            guard let kind = number(1), kind < UInt64(TransportProtocol.allCases.count), let flow = number(8),
+            guard let first = number(1), case let kind = first & 0x7f, kind < UInt64(TransportProtocol.allCases.count),
+                let flow = number(8),
                 let contact = number(4), let port = number(2), let length = number(1), length <= 16,
                 let octets = take(Int(length)), let ip = IPAddress(octets: octets)
             else { return nil }
             return Side(
                 transport: TransportProtocol.allCases[Int(kind)],
                 address: SocketAddress(ip, UInt16(truncatingIfNeeded: port)), flow: flow,
-                contact: UInt32(truncatingIfNeeded: contact))
+                contact: UInt32(truncatingIfNeeded: contact), isRegistered: first & 0x80 != 0)
         }
     }
 

@@ -23,18 +23,16 @@ extension SIPServer {
         guard let uri = routing.uri.sip else { return [] }
         if let token = routing.token {
             let isFromCaller = RouteToken.hash(request.from.tag ?? "") == token.callerTag
-            if let side = isFromCaller ? token.callee : token.caller, side.contact == RouteToken.hash(uri),
-                !side.transport.isReliable || stack.isOpen(FlowID(rawValue: side.flow), to: side.address)
-            {
+            let side = isFromCaller ? token.callee : token.caller
+            if let side, side.contact == RouteToken.hash(uri), isUsable(side, for: request, source, now: now) {
                 return [ProxyTarget(uri: routing.uri, hop: side.target, routes: [])]
             }
             // The flow of the dialog is gone; the device may have registered another one since (RFC 5626 §5.3).
-            let place = RouteToken.hash(uri)
-            let bindings = registrar.store.bindings(of: uri.user ?? "", now: now)
-            if let binding = bindings.first(where: { $0.flowIsOpen && RouteToken.hash($0.uri) == place }) {
-                return [ProxyTarget(uri: routing.uri, hop: binding.target, routes: [])]
-            }
-            return directHop(uri).map { [ProxyTarget(uri: routing.uri, hop: $0, routes: [])] } ?? []
+            let hop = registeredHop(for: request, uri, source, side, now: now) ?? directHop(uri)
+            return hop.map { [ProxyTarget(uri: routing.uri, hop: $0, routes: [])] } ?? []
+        }
+        if routing.isOfLostDialog, let hop = registeredHop(for: request, uri, source, nil, now: now) {
+            return [ProxyTarget(uri: routing.uri, hop: hop, routes: [])]
         }
         guard isOwn(uri, source), let user = uri.user else {
             return directHop(uri).map { [ProxyTarget(uri: routing.uri, hop: $0, routes: [])] } ?? []
@@ -53,10 +51,42 @@ extension SIPServer {
             let hop = binding.target
             let side = hop.flow.map {
                 RouteToken.Side(
-                    transport: hop.transport, address: hop.address, flow: $0.rawValue, contact: RouteToken.hash(uri))
+                    transport: hop.transport, address: hop.address, flow: $0.rawValue, contact: RouteToken.hash(uri), isRegistered: true)
             }
             return ProxyTarget(uri: .sip(uri), hop: hop, routes: [], preference: binding.preference, side: side)
         }
+    }
+
+    /// Where the other side of a dialog is registered now: its Contact is one of the bindings; or a binding was at the address of the
+    /// dialog before; or its address of record (To, in a dialog) has one device only. nil: that tells nothing.
+    ///
+    /// - Parameter side: what the token says of that side; nil: there is no token any more.
+    func registeredHop(
+        for request: SIPMessage, _ uri: SIPURI, _ source: MessageSource, _ side: RouteToken.Side?, now: MonotonicTime
+    ) -> SignallingTarget? {
+        let place = RouteToken.hash(uri)
+        let called = registrar.store.bindings(of: uri.user ?? "", now: now)
+        if let binding = called.first(where: { $0.flowIsOpen && RouteToken.hash($0.uri) == place }) { return binding.target }
+        let isLost = request.to.tag != nil && side == nil
+        guard isLost || side?.isRegistered ?? false else { return nil }
+        let bindings = bindings(ofPeerIn: request, source, now: now).filter { $0.flowIsOpen && $0.path.isEmpty }
+        if let side, let moved = bindings.first(where: { $0.formerAddresses.contains(side.address) }) { return moved.target }
+        guard Set(bindings.map { $0.instance ?? $0.callID }).count == 1 else { return nil }
+        return Self.oneFlowAtATime(bindings).first?.target
+    }
+
+    /// The bindings of the address of record that the other side of a dialog has.
+    private func bindings(ofPeerIn request: SIPMessage, _ source: MessageSource, now: MonotonicTime) -> [Binding] {
+        guard let peer = request.to.uri.sip, let user = peer.user, isOwn(peer, source) else { return [] }
+        return registrar.store.bindings(of: user, now: now)
+    }
+
+    /// Whether the flow on which a dialog began still leads to its side: a connection that is open; for datagrams an address from
+    /// which no device has moved on.
+    private func isUsable(_ side: RouteToken.Side, for request: SIPMessage, _ source: MessageSource, now: MonotonicTime) -> Bool {
+        if side.transport.isReliable { return stack.isOpen(FlowID(rawValue: side.flow), to: side.address) }
+        guard side.isRegistered else { return true }
+        return !bindings(ofPeerIn: request, source, now: now).contains { $0.formerAddresses.contains(side.address) }
     }
 
     /// The contacts of an address of record; of a GRUU (RFC 5627 §5.1) those of the one device.
@@ -99,7 +129,7 @@ extension SIPServer {
         let group = context.waiting.removeFirst()
         context.groupsStarted += 1
         for target in group {
-            let copy = copy(of: context.request, for: target, context: context)
+            let copy = copy(of: context.request, for: target, context: context, now: now)
             let client = stack.sendRequest(copy, to: target.hop, now: now)
             counters.increment(.branchesStarted)
             var branch = Branch(client: client)
@@ -119,10 +149,10 @@ extension SIPServer {
     }
 
     /// §16.6 steps 1 to 6: the copy for one target; the Via (step 8) is the stack's.
-    private func copy(of request: SIPMessage, for target: ProxyTarget, context: ResponseContext) -> MessageBuilder {
+    private func copy(of request: SIPMessage, for target: ProxyTarget, context: ResponseContext, now: MonotonicTime) -> MessageBuilder {
         var copy = forwardable(request, uri: target.uri, routes: target.routes, source: context.source)
         if request.to.tag == nil, [.invite, .subscribe, .refer].contains(request.method) {
-            for value in recordRoutes(of: request, for: target, source: context.source) { copy.prepend(.recordRoute, value) }
+            for value in recordRoutes(of: request, for: target, source: context.source, now: now) { copy.prepend(.recordRoute, value) }
         }
         return copy
     }
@@ -148,7 +178,7 @@ extension SIPServer {
 
     /// §16.6 step 4. Where the two sides differ in transport or address there are two (RFC 5658 §4), the callee's on top.
     private func recordRoutes(
-        of request: SIPMessage, for target: ProxyTarget, source: MessageSource
+        of request: SIPMessage, for target: ProxyTarget, source: MessageSource, now: MonotonicTime
     ) -> [String] {
         var caller: RouteToken.Side?
         if let contact = request.contacts.first?.uri.sip,
@@ -156,8 +186,8 @@ extension SIPServer {
                 || isBehindNAT(contact: contact, via: request.topVia, source: source.remote)
         {
             caller = RouteToken.Side(
-                transport: source.transport, address: source.remote, flow: source.flow.rawValue,
-                contact: RouteToken.hash(contact))
+                transport: source.transport, address: source.remote, flow: source.flow.rawValue, contact: RouteToken.hash(contact),
+                isRegistered: isRegistered(request, source, now: now))
         }
         let token = RouteToken(
             callerTag: RouteToken.hash(request.from.tag ?? ""), caller: caller, callee: target.side)
@@ -172,13 +202,26 @@ extension SIPServer {
         return incoming == outgoing ? [incoming] : [incoming, outgoing]
     }
 
+    /// Whether the sender has registered over the flow by which its request came.
+    private func isRegistered(_ request: SIPMessage, _ source: MessageSource, now: MonotonicTime) -> Bool {
+        guard let from = request.from.uri.sip, let user = from.user, isOwn(from, source) else { return false }
+        return registrar.store.bindings(of: user, now: now).contains { $0.source == source }
+    }
+
     // MARK: ACK
+
+    /// Whether a token says that this proxy saw the dialog begin; of one whose token is lost, whether its other side is registered.
+    private func isOfOurDialog(_ ack: SIPMessage, _ routing: Routing, _ source: MessageSource, now: MonotonicTime) -> Bool {
+        if routing.token != nil { return true }
+        guard routing.isOfLostDialog, let uri = routing.uri.sip else { return false }
+        return registeredHop(for: ack, uri, source, nil, now: now) != nil
+    }
 
     /// An ACK of a 2xx goes the way of the dialog, outside any transaction (RFC 3261 §16.11, §13.2.2.4).
     func forwardACK(_ ack: SIPMessage, _ source: MessageSource, now: MonotonicTime) {
         let routing = route(ack, source)
         guard ack.maxForwards.map({ $0 > 0 }) ?? true,
-            routing.token != nil || routing.uri.sip.map({ isOwn($0, source) && $0.user != nil }) ?? false,
+            isOfOurDialog(ack, routing, source, now: now) || routing.uri.sip.map({ isOwn($0, source) && $0.user != nil }) ?? false,
             let target = targets(for: ack, routing, source, now: now).first
         else { return counters.increment(.acksDropped) }
         counters.increment(.acksForwarded)

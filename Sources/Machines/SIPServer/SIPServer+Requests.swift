@@ -14,6 +14,8 @@ struct Routing {
     var routes: [NameAddress]
     /// The token of the dialog that this proxy saw begin.
     var token: RouteToken?
+    /// Within a dialog, and by a Route of ours whose token cannot be read: it is of a run of this server before a restart.
+    var isOfLostDialog = false
 }
 
 extension SIPServer {
@@ -109,7 +111,9 @@ extension SIPServer {
         }
         // Inside a dialog that this proxy saw begin nobody is asked again.
         if routing.token == nil {
-            switch admit(request, source, isOwnTarget: isOwnTarget, now: now) {
+            // After a restart it cannot tell: whoever goes on is asked, and may reach who is registered here.
+            let leadsHome = routing.isOfLostDialog && registeredHop(for: request, uri, source, nil, now: now) != nil
+            switch admit(request, source, isOwnTarget: isOwnTarget || leadsHome, now: now) {
             case .admitted: break
             case .challenge(let response):
                 counters.increment(.requestsChallenged)
@@ -199,8 +203,10 @@ extension SIPServer {
         }
         while let top = routing.routes.first?.uri.sip, isOwn(top, source) {
             if routing.token == nil { routing.token = token(top) }
+            if top.user != nil { routing.isOfLostDialog = true }
             routing.routes.removeFirst()
         }
+        routing.isOfLostDialog = routing.isOfLostDialog && routing.token == nil && routing.routes.isEmpty && request.to.tag != nil
         return routing
     }
 

@@ -61,7 +61,11 @@ extension UserAgent {
             switch response.statusCode {
             case 200..<300:
                 reinviteSucceeded(response, transaction, source, request, session, now: now)
-            case 408, 502...504:
+            case 500 where response.retryAfter != nil:
+                retryReinvite(session, after: min(response.retryAfter ?? .zero, .seconds(10)), response, now: now)
+            // A proxy that does not reach the peer, whose own flow may be lost at the same time: 430 is RFC 5626 §11.5, 477 and 478
+            // are Kamailio's own words.
+            case 404, 408, 430, 477, 478, 480, 500, 502...504:
                 if retryMove(session, Causes.reinviteRefused(response), now: now) { return }
                 if response.statusCode == 408 {
                     loseDialog(session, Causes.dialogLost(response), now: now)
@@ -74,8 +78,6 @@ extension UserAgent {
                 // §14.1, in steps of 10 ms (B-041).
                 let hundredths = session.isOutgoing ? random.integer(in: 210...400) : random.integer(in: 0...200)
                 retryReinvite(session, after: .milliseconds(Int64(hundredths) * 10), response, now: now)
-            case 500 where response.retryAfter != nil:
-                retryReinvite(session, after: min(response.retryAfter ?? .zero, .seconds(10)), response, now: now)
             default:
                 reinviteFailed(session, Causes.reinviteRefused(response), now: now)
             }

@@ -152,7 +152,7 @@ extension UserAgent {
             guard let session = sessions[id], session.account == (account.main ?? account).id, session.phase == .established else {
                 continue
             }
-            emit(.refreshDue(id))
+            emit(.moveDue(id))
         }
     }
 }

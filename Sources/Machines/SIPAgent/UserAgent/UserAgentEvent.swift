@@ -100,6 +100,9 @@ public indirect enum UserAgentEvent: Sendable {
     /// The session is to be refreshed (RFC 4028): call `reinvite` with an offer of what is agreed. Comes again while no
     /// refresh succeeds; in the end the session is over.
     case refreshDue(SessionID)
+    /// The flow to the server was lost, and there is another one (RFC 5626 §4.5): call `reinvite` with `isMove` and an offer of what
+    /// is agreed, so that the peer, whose own way may be a new one too, knows where we are.
+    case moveDue(SessionID)
     /// DTMF by INFO, which the agent has answered 200.
     case info(SessionID, contentType: String, body: [UInt8])
     /// The final answer to `sendInfo`; 408 where none came. `accepted`: the media types that a 415 named.

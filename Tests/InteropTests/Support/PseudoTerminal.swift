@@ -48,7 +48,7 @@ final class PseudoTerminal: Sendable {
     }
 
     deinit {
-        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        if process.exit == nil { kill(process.processIdentifier, SIGKILL) }
         close(master)
     }
 
@@ -75,10 +75,10 @@ final class PseudoTerminal: Sendable {
 
     func exitStatus(within seconds: Double) async throws -> Int32 {
         let limit = Date().addingTimeInterval(seconds)
-        while process.isRunning {
+        while true {
+            if let status = process.exit { return status }
             guard Date() < limit else { throw Subprocess.Failure(description: "the program did not end:\n\(text.suffix(2000))") }
             try await Task.sleep(for: .milliseconds(20))
         }
-        return process.terminationStatus
     }
 }

@@ -82,14 +82,8 @@ final class Subprocess: Sendable {
     var identifier: Int32 { process.processIdentifier }
     var isRunning: Bool { exit == nil }
 
-    /// The status with which the program ended; nil: it runs. Foundation takes a program for ended that closes what it inherited, as
-    /// Kamailio does; it then waits for that one and sees the end of no other. So the kernel is asked as well.
-    private var exit: Int32? {
-        guard process.isRunning else { return process.terminationStatus }
-        var end = siginfo_t()
-        let found = waitid(P_PID, id_t(process.processIdentifier), &end, WEXITED | WNOHANG | WNOWAIT)
-        return found == 0 && end.si_signo == SIGCHLD ? end._sifields._sigchld.si_status : nil
-    }
+    /// The status with which the program ended; nil: it runs.
+    private var exit: Int32? { process.exit }
 
     var lines: [String] { state.withLock { $0.lines } }
     var errorText: String { state.withLock { String(decoding: $0.errors, as: UTF8.self) } }
@@ -143,6 +137,17 @@ final class Subprocess: Sendable {
 
     var transcript: String {
         "--- output of \(name)\n" + lines.suffix(60).joined(separator: "\n") + "\n--- errors of \(name)\n" + errorText.suffix(3000)
+    }
+}
+
+extension Process {
+    /// The status with which the program ended; nil: it runs. Foundation takes a program for ended that closes what it inherited, as
+    /// Kamailio does; it then waits for that one and sees the end of no other. So the kernel is asked as well.
+    var exit: Int32? {
+        guard isRunning else { return terminationStatus }
+        var end = siginfo_t()
+        let found = waitid(P_PID, id_t(processIdentifier), &end, WEXITED | WNOHANG | WNOWAIT)
+        return found == 0 && end.si_signo == SIGCHLD ? end._sifields._sigchld.si_status : nil
     }
 }
 

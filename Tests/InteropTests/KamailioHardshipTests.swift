@@ -80,15 +80,17 @@ extension Interop {
             await kamailio.stop()
         }
 
-        /// Not over WebSockets: where both connections of a call are lost at once, neither side knows the other's new one, and
-        /// Kamailio with this configuration does not lead them together again.
-        @Test func `a call survives the loss of both its connections`() async throws {
-            let transport = "tcp"
+        /// Over WebSockets with GRUUs: where both connections of a call are lost at once, neither side knows the other's new one, and
+        /// only the registrar can lead them together again.
+        @Test(arguments: ["tcp", "ws"]) func `a call survives the loss of both its connections`(transport: String) async throws {
+            func device(_ digit: Int) -> [String] {
+                transport == "ws" ? ["--gruu", "public", "--instance", "urn:uuid:00000000-0000-1000-8000-00000000000\(digit)"] : []
+            }
             let relay = try Relay()
             defer { relay.stop() }
             let kamailio = try await Kamailio.start(behind: relay)
-            let bob = try await bob(kamailio.account("bob", transport: transport))
-            let alice = try await alice(kamailio.account("alice", transport: transport))
+            let bob = try await bob(kamailio.account("bob", transport: transport), device(1))
+            let alice = try await alice(kamailio.account("alice", transport: transport), device(2))
             let (aliceLine, bobLine) = (alice.lines.count, bob.lines.count)
             relay.cut()
             try await alice.wait(for: "registration", ["state": "registered", "trigger": "connection-lost"], within: 3, from: aliceLine)

@@ -45,13 +45,11 @@ import Testing
     /// The modules of the running build, and the module maps of the C targets that they need.
     static var searchPaths: [String] {
         var options = ["-I", Repository.buildFolder.appending(path: "Modules").path]
-        for name in ["CCares", "COpenSSL", "COpus"] {
-            options += ["-Xcc", "-fmodule-map-file=\(Repository.root.path)/Sources/World/\(name)/module.modulemap"]
-        }
-        for name in ["CPosix", "CPulse"] {
-            let map = Repository.buildFolder.appending(path: "\(name).build/module.modulemap").path
-            if FileManager.default.fileExists(atPath: map) { options += ["-Xcc", "-fmodule-map-file=\(map)"] }
-            options += ["-Xcc", "-I\(Repository.root.path)/Sources/World/\(name)/include"]
+        for name in Repository.folders(below: "Sources/World") where name.hasPrefix("C") {
+            let folder = Repository.root.appending(path: "Sources/World/\(name)").path
+            let maps = [folder + "/module.modulemap", Repository.buildFolder.appending(path: "\(name).build/module.modulemap").path]
+            for map in maps where FileManager.default.fileExists(atPath: map) { options += ["-Xcc", "-fmodule-map-file=\(map)"] }
+            options += ["-Xcc", "-I\(folder)/include"]
         }
         return options
     }

@@ -15,6 +15,11 @@ enum Repository {
         return found.filter { $0.hasSuffix(ending) }.map { folder + "/" + $0 }.sorted()
     }
 
+    /// The names of what stands in `folder`, in order.
+    static func folders(below folder: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: root.appending(path: folder).path)) ?? []).sorted()
+    }
+
     /// Where the objects and modules of the running build are: beside the test program.
     static let buildFolder: URL = {
         let program = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? CommandLine.arguments[0]

@@ -183,7 +183,10 @@ import Testing
 
     @Test func lostPacketsAreRecoveredFromTheNext() {
         let voice = Speech.voice(rate: 16_000, seconds: 4)
-        let (_, right) = Party.call(bridgeRate: 16_000, speech: voice, milliseconds: 4000) { $0 % 10 == 7 }
+        // Before the first report an encoder sends no copies of its own.
+        var codec = NegotiatedCodec.opus()
+        codec.encoding = "loss=5"
+        let (_, right) = Party.call(bridgeRate: 16_000, codec: codec, speech: voice, milliseconds: 4000) { $0 % 10 == 7 }
         let statistics = right.statistics
         #expect(statistics.packetsLost >= 18)
         #expect(statistics.packetsRecovered >= 8)

@@ -59,6 +59,7 @@ targets += [
     target("Machines", "SIPServer", ["SIPAgent", "SIP", "Crypto", "Essentials"]),
     target(
         "Machines", "CallAnalysis", ["SIPAgent", "SIP", "SDP", "RTP", "Essentials"], folders: ["Capture", "Diagnosis", "Drawing", "Report"]),
+    target("Machines", "CallServiceCore", ["Essentials"]),
     target("Machines", "PhoneCore", ["SIPAgent", "Media", "SIP", "SDP", "RTP", "EventPackages", "Crypto", "Essentials"]),
 ]
 
@@ -187,6 +188,7 @@ targets += [
             "Networking",
             "Essentials",
         ]),
+    tests("CallServiceTests", ["CallServiceCore", "Essentials"]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
     tests("CallAnalysisTests", ["CallAnalysis", "SIPAgent", "SIP", "Essentials"]),
     tests(

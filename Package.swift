@@ -92,6 +92,24 @@ targets += [
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]
 
+#if os(Linux)
+    // Apple's frameworks for calling apps, by their own names: on Apple systems the real ones are there.
+    func system(_ name: String, _ dependencies: [Target.Dependency]) -> Target { target("World/SystemServices", name, dependencies) }
+    targets += [
+        system("AppLink", ["CallServiceCore", "Essentials"]),
+        system("CallDirectory", ["CallServiceCore"]),
+        .target(
+            name: "CPhoneNumbers", path: "Sources/World/SystemServices/CPhoneNumbers", linkerSettings: [.linkedLibrary("phonenumber")]),
+        system("PhoneNumbers", ["CPhoneNumbers"]),
+        system("AVFAudio", ["AppLink", "CallServiceCore"]),
+        system("CallKit", ["AVFAudio", "CallDirectory", "AppLink", "CallServiceCore"]),
+        system("PushKit", ["AppLink", "CallServiceCore"]),
+        system("Intents", ["AppLink", "CallServiceCore"]),
+        system("CallProbe", ["AppLink", "CallServiceCore"]),
+        target("TestKit", "CallServiceTestKit", ["CallDirectory", "AppLink", "CallServiceCore", "Essentials"]),
+    ]
+#endif
+
 // Floor 4, face: the small public surface.
 targets += [
     target(
@@ -199,6 +217,16 @@ targets += [
         "CorpusTests",
         ["PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "RTP", "CryptoOpenSSL", "Crypto", "Essentials"]),
 ]
+
+#if os(Linux)
+    targets.append(
+        tests(
+            "CallKitTests",
+            [
+                "CallServiceTestKit", "CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe", "CallDirectory", "PhoneNumbers", "AppLink",
+                "CallServiceCore", "Essentials",
+            ]))
+#endif
 
 // scripts/fuzz sets this: the lower floors are built with coverage for libFuzzer, and one program more.
 if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {

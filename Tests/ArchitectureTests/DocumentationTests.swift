@@ -51,6 +51,8 @@ import Testing
             for map in maps where FileManager.default.fileExists(atPath: map) { options += ["-Xcc", "-fmodule-map-file=\(map)"] }
             options += ["-Xcc", "-I\(folder)/include"]
         }
+        let numbers = Repository.buildFolder.appending(path: "CPhoneNumbers.build/module.modulemap").path
+        if FileManager.default.fileExists(atPath: numbers) { options += ["-Xcc", "-fmodule-map-file=\(numbers)"] }
         return options
     }
 
@@ -59,7 +61,7 @@ import Testing
         for target in try Manifest.current.get().targets where target.type == "system" {
             #expect(document.contains("`\(target.name)`"), "docs/dependencies.md does not tell why \(target.name) is linked")
         }
-        for package in ["libssl-dev", "libc-ares-dev", "libopus-dev"] { #expect(document.contains(package)) }
+        for package in ["libssl-dev", "libc-ares-dev", "libopus-dev", "libphonenumber-dev"] { #expect(document.contains(package)) }
         for line in try Repository.text("scripts/requirements.txt").split(separator: "\n") {
             #expect(document.contains(line.split(separator: "=")[0]), "docs/dependencies.md does not tell why \(line) is installed")
         }

@@ -89,10 +89,13 @@ targets += [
     .target(name: "CEdit", path: "Sources/World/CEdit", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "CDBus", path: "Sources/World/CDBus", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     target("World", "SecretStore", ["CDBus", "Crypto"]),
+    target("World", "CallServiceHost", ["CPosix", "CallServiceCore", "Networking", "Essentials"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
 ]
 
+var directories: [Target.Dependency] = []
 #if os(Linux)
+    directories = ["CallDirectory", "PhoneNumbers"]
     // Apple's frameworks for calling apps, by their own names: on Apple systems the real ones are there.
     func system(_ name: String, _ dependencies: [Target.Dependency]) -> Target { target("World/SystemServices", name, dependencies) }
     targets += [
@@ -132,7 +135,11 @@ targets += [
             "Handset", "PhoneCore", "SIPServer", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "EventPackages",
             "Crypto", "Essentials", "Networking", "CryptoOpenSSL", "MediaRuntime", "Codecs", "CEdit", "SecretStore", "AudioDevices",
         ],
-        path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict)
+        path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict),
+    .executableTarget(
+        name: "CallServiceCommand",
+        dependencies: ["CallServiceHost", "CallServiceCore", "Networking", "Essentials"] + directories,
+        path: "Sources/Products/CallServiceCommand", exclude: ["README.md"], swiftSettings: strict),
 ]
 
 // Benchmarks: programs of their own, measured by `make bench`.
@@ -157,32 +164,6 @@ targets += ["PlaceCall", "EchoPhone"].map {
     .executableTarget(
         name: $0, dependencies: ["Handset", "PhoneCore", "SIPAgent", "Essentials"], path: "Examples/\($0)", swiftSettings: strict)
 }
-
-#if os(Linux)
-    // A calling app of the kind that iOS teams write, its program over SIP, and its tests.
-    targets += [
-        .target(
-            name: "SpeakerboxLike", dependencies: ["CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe"],
-            path: "Examples/SpeakerboxLike/App", swiftSettings: testing),
-        .target(
-            name: "SpeakerboxSIP", dependencies: ["SpeakerboxLike", "Handset"], path: "Examples/SpeakerboxLike/SIP", swiftSettings: testing),
-        .executableTarget(
-            name: "SpeakerboxPhone", dependencies: ["SpeakerboxSIP", "SpeakerboxLike", "Intents"], path: "Examples/SpeakerboxLike/Phone",
-            swiftSettings: testing),
-        .testTarget(
-            name: "SpeakerboxLikeTests",
-            dependencies: ["SpeakerboxLike", "CallServiceTestKit", "CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe"],
-            path: "Examples/SpeakerboxLike/Tests", swiftSettings: testing),
-    ]
-#endif
-
-// What a package that tests CallKit code depends on; nothing where Apple's own are.
-#if os(Linux)
-    let callKitProducts = ["CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe", "CallServiceTestKit"]
-#else
-    let callKitProducts: [String] = []
-#endif
-let callKit = callKitProducts.map { Target.Dependency.byName(name: $0) }
 
 // Tests mirror the floors.
 targets += [
@@ -233,6 +214,7 @@ targets += [
             "Essentials",
         ]),
     tests("CallServiceTests", ["CallServiceCore", "Essentials"]),
+    tests("CallServiceHostTests", ["CallServiceHost", "CallServiceCore", "Networking", "Essentials"]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
     tests("CallAnalysisTests", ["CallAnalysis", "SIPAgent", "SIP", "Essentials"]),
     tests(
@@ -265,7 +247,7 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
         .executableTarget(
             name: "HandsetFuzz",
             dependencies: [
-                "CLibFuzzer", "Codecs", "PhoneCore", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN",
+                "CLibFuzzer", "CallServiceCore", "Codecs", "PhoneCore", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN",
                 "EventPackages",
                 "Crypto",
                 "Essentials",
@@ -293,7 +275,9 @@ func library(_ name: String) -> Product { .library(name: name, targets: [name]) 
 let package = Package(
     name: "handset",
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .visionOS(.v2)],
-    products: (["Handset", "SIP", "SDP", "RTP", "HandsetTestKit"] + callKitProducts).filter(present.contains).map(library)
-        + (present.contains("HandsetCommand") ? [.executable(name: "handset", targets: ["HandsetCommand"])] : []),
+    products: ["Handset", "SIP", "SDP", "RTP", "HandsetTestKit"].filter(present.contains).map(library)
+        + (present.contains("HandsetCommand") ? [.executable(name: "handset", targets: ["HandsetCommand"])] : [])
+        + (present.contains("CallServiceCommand")
+            ? [.executable(name: "handset-callservice", targets: ["CallServiceCommand"])] : []),
     targets: targets
 )

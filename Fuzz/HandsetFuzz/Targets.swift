@@ -19,6 +19,8 @@ let fuzzTargets: [String: @Sendable ([UInt8]) -> Void] = [
     "opus": fuzzOpus,
     "agent": fuzzAgent,
     "capture": fuzzCapture,
+    "callservice": fuzzCallService,
+    "push-payload": fuzzPushPayload,
 ]
 
 /// The target of this process.

@@ -92,6 +92,17 @@ long cposix_read(int fd, uint8_t *buffer, size_t capacity);
 /// The octets written; never raises SIGPIPE.
 long cposix_write(int fd, const uint8_t *bytes, size_t count);
 
+// MARK: Unix sockets
+
+/// Opens the file and locks it for this process: the descriptor, or -EWOULDBLOCK where another one has it.
+int cposix_lock_file(const char *path);
+/// A non-blocking stream socket at that path, for its user only; what lay there is removed.
+int cposix_unix_listen(const char *path, int backlog);
+/// A blocking stream socket.
+int cposix_unix_connect(const char *path);
+/// A non-blocking connection, and the user and process at its other end as the kernel knows them.
+int cposix_unix_accept(int fd, unsigned *user, int *process);
+
 // MARK: Datagrams
 
 typedef struct {

@@ -165,6 +165,33 @@ targets += ["PlaceCall", "EchoPhone"].map {
         name: $0, dependencies: ["Handset", "PhoneCore", "SIPAgent", "Essentials"], path: "Examples/\($0)", swiftSettings: strict)
 }
 
+#if os(Linux)
+    // A calling app of the kind that iOS teams write, its program over SIP, and its tests.
+    targets += [
+        .target(
+            name: "SpeakerboxLike", dependencies: ["CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe"],
+            path: "Examples/SpeakerboxLike/App", swiftSettings: testing),
+        .target(
+            name: "SpeakerboxSIP", dependencies: ["SpeakerboxLike", "Handset"], path: "Examples/SpeakerboxLike/SIP", swiftSettings: testing),
+        .executableTarget(
+            name: "SpeakerboxPhone", dependencies: ["SpeakerboxSIP", "SpeakerboxLike", "Intents"], path: "Examples/SpeakerboxLike/Phone",
+            swiftSettings: testing),
+        .testTarget(
+            name: "SpeakerboxLikeTests",
+            dependencies: ["SpeakerboxLike", "CallServiceTestKit", "CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe"],
+            path: "Examples/SpeakerboxLike/Tests", swiftSettings: testing),
+    ]
+#endif
+
+// What a package that tests CallKit code depends on; nothing where Apple's own are.
+#if os(Linux)
+    let callKitProducts = ["CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe", "CallServiceTestKit"]
+#else
+    let callKitProducts: [String] = []
+#endif
+let speakerbox: [Target.Dependency] = callKitProducts.isEmpty ? [] : ["SpeakerboxLike", "SpeakerboxSIP"]
+let callKit = callKitProducts.map { Target.Dependency.byName(name: $0) }
+
 // Tests mirror the floors.
 targets += [
     tests("EssentialsTests", ["Essentials"]),
@@ -194,7 +221,7 @@ targets += [
         [
             "TestArtefacts", "TestCertificates", "Handset", "HandsetCommand", "HandsetTestKit", "AudioDevices", "SecretStore",
             "PhoneCore", "Media", "SIPAgent", "Crypto", "Essentials",
-        ]),
+        ] + callKit + speakerbox),
     tests("ArchitectureTests", ["HandsetCommand", "HandsetTestKit"] + callKit),
     tests(
         "HandsetCommandTests",
@@ -247,7 +274,8 @@ if ProcessInfo.processInfo.environment["HANDSET_FUZZ"] != nil {
         .executableTarget(
             name: "HandsetFuzz",
             dependencies: [
-                "CLibFuzzer", "CallServiceCore", "Codecs", "PhoneCore", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP", "RTP", "STUN",
+                "CLibFuzzer", "CallServiceCore", "Codecs", "PhoneCore", "CallAnalysis", "SIPAgent", "WebSocket", "Media", "SIP", "SDP",
+                "RTP", "STUN",
                 "EventPackages",
                 "Crypto",
                 "Essentials",
@@ -275,7 +303,7 @@ func library(_ name: String) -> Product { .library(name: name, targets: [name]) 
 let package = Package(
     name: "handset",
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .visionOS(.v2)],
-    products: ["Handset", "SIP", "SDP", "RTP", "HandsetTestKit"].filter(present.contains).map(library)
+    products: (["Handset", "SIP", "SDP", "RTP", "HandsetTestKit"] + callKitProducts).filter(present.contains).map(library)
         + (present.contains("HandsetCommand") ? [.executable(name: "handset", targets: ["HandsetCommand"])] : [])
         + (present.contains("CallServiceCommand")
             ? [.executable(name: "handset-callservice", targets: ["CallServiceCommand"])] : []),

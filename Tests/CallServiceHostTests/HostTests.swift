@@ -137,6 +137,8 @@ final class Peer: Sendable {
         let service = try await Service()
         let one = try Peer.app(service.socket, "one")
         let two = try Peer.app(service.socket, "two")
+        // Both are known to the service before there is a call.
+        #expect(two.hears(.providerBegan(1)))
         one.report(callA)
         #expect(two.hears(.callChanged(CallSnapshot(uuid: callA, isOutgoing: false))))
         two.report(callB)

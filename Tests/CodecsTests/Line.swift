@@ -59,17 +59,22 @@ enum Speech {
         return one == 0 || two == 0 ? 0 : product / (one * two).squareRoot()
     }
 
-    /// The correlation at the best lag up to 200 ms, which is looked for with every few samples of the first second.
+    /// How alike what was heard is to what was said: the median over half seconds, each at its own delay of at most 400 ms,
+    /// since the buffer changes its delay when packets are lost.
     static func likeness(_ reference: [Int16], _ heard: [Int16], rate: Int) -> Double {
-        let step = rate / 2000
-        let length = min(rate, reference.count)
-        let sparse = stride(from: 0, to: length, by: step).map { reference[$0] }
-        var best = (lag: 0, value: -1.0)
-        for lag in 0...(rate / 5) where lag + length <= heard.count {
-            let value = correlation(sparse[...], stride(from: lag, to: lag + length, by: step).map { heard[$0] }[...])
-            if value > best.value { best = (lag, value) }
+        let step = max(1, rate / 4000)
+        let length = rate / 2
+        var values: [Double] = []
+        for start in stride(from: 0, through: reference.count - length, by: length) {
+            let part = stride(from: start, to: start + length, by: step).map { reference[$0] }
+            let last = min(start + rate * 2 / 5, heard.count - length)
+            guard last >= start else { break }
+            let matches = stride(from: start, through: last, by: step).map { lag in
+                correlation(part[...], stride(from: lag, to: lag + length, by: step).map { heard[$0] }[...])
+            }
+            values.append(matches.max() ?? 0)
         }
-        return correlation(reference[...], heard[best.lag...])
+        return values.isEmpty ? 0 : values.sorted()[values.count / 2]
     }
 
     static func packets(_ samples: [Int16], frame: Int, _ encoder: any AudioEncoder) -> [[UInt8]] {

@@ -238,21 +238,6 @@ extension Bench {
         #expect(bench.closes == [further])
     }
 
-    @Test("Who connects and says nothing is waited for so long and no longer")
-    func silent() {
-        let bench = Bench()
-        bench.connect()
-        let other = FlowID(rawValue: 7)
-        bench.connect(other, from: SocketAddress(peer.ip, 1))
-        bench.receive(Array("\r\n\r\n".utf8), on: other)
-        bench.pass(.seconds(29))
-        #expect(bench.closes.isEmpty)
-        bench.pass(.seconds(1))
-        #expect(bench.closes == [accepted] && bench.stack.counters[.unfinishedMessages] == 1)
-        bench.pass(.seconds(60))
-        #expect(bench.closes == [accepted])
-    }
-
     @Test("Over TCP nothing is sent twice")
     func reliable() throws {
         let bench = Bench()

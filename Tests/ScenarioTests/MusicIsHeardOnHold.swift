@@ -42,7 +42,6 @@ import Testing
         office.world.run(for: .seconds(2))
         let holds = bob.events.compactMap { if case .hold(_, let side, let isHeld) = $0.event { "\(side) \(isHeld)" } else { nil } }
         #expect(holds == ["remote true", "remote false"])
-        #expect(bob.strength(of: 600, in: "bob") < 0.05)
         for phone in [bob, music] { phone.silence() }
         office.close()
     }

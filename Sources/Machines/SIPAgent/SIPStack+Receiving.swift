@@ -22,10 +22,6 @@ extension SIPStack {
             events.append(.connected(id))
         case .accepted(let id, let listener, let local, let remote):
             transport.accepted(id, listener: listener, local: local, remote: remote)
-            // Who connects has something to say: silence takes a connection just as an unfinished message does.
-            if let flow = transport.flow(id), flow.isConnection {
-                flow.unfinishedTimer = flowTimers.arm(now + configuration.unfinishedMessage, id)
-            }
         case .sendFailed(let id, let destination, let failure): sendFailed(id, destination, failure, now)
         case .closed(let id, let failure): flowClosed(id, failure, now)
         }
@@ -46,10 +42,6 @@ extension SIPStack {
             return
         }
         if case .closing = flow.state { return }
-        if let timer = flow.unfinishedTimer {
-            flowTimers.cancel(timer)
-            flow.unfinishedTimer = nil
-        }
         count(.datagramsReceived)
         guard let first = octets.first, octets.count > 4 || !isKeepAlive(octets) else {
             keepAlive(octets, flow, source)

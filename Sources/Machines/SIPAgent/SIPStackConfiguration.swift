@@ -32,7 +32,7 @@ public struct StackConfiguration: Sendable {
     public var acceptedConnections = 1_500
     /// Octets that wait for one connection to come up.
     public var queuedOctetsPerConnection = 262_144
-    /// How long an accepted or opened connection may hold an unfinished message, and how long an accepted one may bring nothing at all.
+    /// How long an accepted or opened connection may hold an unfinished message.
     public var unfinishedMessage = Interval.seconds(30)
     /// How long a connection that a request waits for may take to come up, if the world does not give up before.
     public var connecting = Interval.seconds(30)

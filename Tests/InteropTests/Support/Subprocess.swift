@@ -144,6 +144,8 @@ extension Process {
     /// The status with which the program ended; nil: it runs. Foundation takes a program for ended that closes what it inherited, as
     /// Kamailio does; it then waits for that one and sees the end of no other. So the kernel is asked as well.
     var exit: Int32? {
+        // One that could not be started has no status to ask for.
+        guard processIdentifier > 0 else { return 127 }
         guard isRunning else { return terminationStatus }
         var end = siginfo_t()
         let found = waitid(P_PID, id_t(processIdentifier), &end, WEXITED | WNOHANG | WNOWAIT)

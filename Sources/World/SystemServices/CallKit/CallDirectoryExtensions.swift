@@ -75,7 +75,10 @@ final class DirectoryHost: Sendable {
         // An extension may complete later; its context and itself live until then or until the limit.
         let box = SendableBox((provider, context))
         link.after(found.limits.time, on: queue) {
-            box.value.1.interrupt("the extension did not complete its request within \(Int(found.limits.time)) s.")
+            // Named here, since an optimised build lets go of what is not: the context knows its delegate weakly.
+            withExtendedLifetime(box.value.0) {
+                box.value.1.interrupt("the extension did not complete its request within \(Int(found.limits.time)) s.")
+            }
         }
     }
 

@@ -21,7 +21,9 @@ extension Interop {
                 for window in outside {
                     #expect(window.correlation >= 0.98, "\(heard) second \(window.start / 8000): \(window.correlation)")
                 }
-                #expect(Set(outside.map(\.offset)).count == 1, "something is missing or put in: \(outside.map(\.offset))")
+                // The buffer may change its delay by a packet or two, after the hold above all; more would be something missing or put in.
+                let offsets = outside.map(\.offset)
+                #expect((offsets.max() ?? 0) - (offsets.min() ?? 0) <= 400, "something is missing or put in: \(offsets)")
             }
             #expect(try String(contentsOfFile: folder + "/report.txt", encoding: .utf8).contains("all is well"))
         }

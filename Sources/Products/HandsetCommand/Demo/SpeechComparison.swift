@@ -43,9 +43,21 @@ package enum SpeechComparison {
             guard let best = best(said, heard, start: start, window: window, offsets: range) else { continue }
             // A window that is not there must not lead the search for the next one astray.
             if best.correlation > 0.9 { expected = best.offset }
-            results.append(best)
+            results.append(best.correlation > 0.98 ? best : moved(said, heard, best, window, slack))
         }
         return results
+    }
+
+    /// The same window where the jitter buffer changed its delay within it, which is not a loss: the quarters are looked for one by
+    /// one, and the one with the joint is left out. The correlation is that of the worst of the other three.
+    private static func moved(_ said: [Double], _ heard: [Double], _ whole: SpeechWindow, _ window: Int, _ slack: Int) -> SpeechWindow {
+        let quarter = window / 4
+        let offsets = max(0, whole.offset - slack)...(whole.offset + slack)
+        let parts = (0..<4).compactMap { best(said, heard, start: whole.start + $0 * quarter, window: quarter, offsets: offsets) }
+        guard parts.count == 4 else { return whole }
+        var result = whole
+        result.correlation = max(whole.correlation, parts.map(\.correlation).sorted()[1])
+        return result
     }
 
     private static func best(

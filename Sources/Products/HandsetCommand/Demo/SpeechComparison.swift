@@ -49,14 +49,14 @@ package enum SpeechComparison {
     }
 
     /// The same window where the jitter buffer changed its delay within it, which is not a loss: the quarters are looked for one by
-    /// one, and the one with the joint is left out. The correlation is that of the worst of the other three.
+    /// one, and the joint may lie in two of them: the correlation is that of the worse of the other two.
     private static func moved(_ said: [Double], _ heard: [Double], _ whole: SpeechWindow, _ window: Int, _ slack: Int) -> SpeechWindow {
         let quarter = window / 4
         let offsets = max(0, whole.offset - slack)...(whole.offset + slack)
         let parts = (0..<4).compactMap { best(said, heard, start: whole.start + $0 * quarter, window: quarter, offsets: offsets) }
         guard parts.count == 4 else { return whole }
         var result = whole
-        result.correlation = max(whole.correlation, parts.map(\.correlation).sorted()[1])
+        result.correlation = max(whole.correlation, parts.map(\.correlation).sorted()[2])
         return result
     }
 

@@ -14,6 +14,8 @@ import sys
 import threading
 import time
 
+from peer_events import tell
+
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--directory", required=True, help="an empty folder of the test's")
 arguments.add_argument("--port", type=int, required=True)
@@ -28,10 +30,6 @@ arguments.add_argument("--play", help="8 kHz mono WAV")
 arguments.add_argument("--codecs", default="pcmu,pcma", help="as baresip names them: opus,g722")
 arguments.add_argument("--auto-answer", action="store_true")
 options = arguments.parse_args()
-
-
-def tell(event, **fields):
-    print(json.dumps({"event": event, **fields}), flush=True)
 
 
 folder = options.directory

@@ -6,10 +6,11 @@ Commands: call URI | answer | hold | resume | dtmf DIGITS | transfer URI | hangu
 Events:   ready, incoming, call (state), dtmf (digit), done (command), transfer (state requested with target, done), error"""
 import argparse
 import asyncio
-import json
 import sys
 
 import baresip
+
+from peer_events import tell
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--port", type=int, required=True)
@@ -24,10 +25,6 @@ arguments.add_argument("--dtmf-mode", default="rtpevent", choices=["rtpevent", "
 arguments.add_argument("--auto-answer", action="store_true")
 options = arguments.parse_args()
 calls = []
-
-
-def tell(event, **fields):
-    print(json.dumps({"event": event, **fields}), flush=True)
 
 
 def watch(call):

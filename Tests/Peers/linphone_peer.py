@@ -9,13 +9,14 @@ Events:   ready, linphone (text), recorded (file)
 Linphone is GPL: it is an installed test peer only, never part of Handset."""
 import argparse
 import audioop
-import json
 import os
 import subprocess
 import sys
 import threading
 import time
 import wave
+
+from peer_events import tell
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--directory", required=True, help="an empty folder of the test's")
@@ -31,10 +32,6 @@ options = arguments.parse_args()
 RATE = {"opus": 48000, "G722": 16000}.get(options.codec, 8000)
 CODECS = [("PCMU", 8000, 1), ("opus", 48000, 2), ("PCMA", 8000, 1), ("speex", 8000, 1), ("speex", 16000, 1), ("speex", 32000, 1),
           ("GSM", 8000, 1), ("G722", 8000, 1), ("iLBC", 8000, 1), ("L16", 44100, 2), ("L16", 44100, 1), ("BV16", 8000, 1)]
-
-
-def tell(event, **fields):
-    print(json.dumps({"event": event, **fields}), flush=True)
 
 
 def convert(source, target, rate):

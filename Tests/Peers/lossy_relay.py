@@ -5,12 +5,13 @@
 The caller calls 127.0.0.1:PORT; its messages go on to the callee with the relay's addresses in them, and those of the callee come back
 likewise. Tells {"event": "ready"} once it listens, and with the end of input {"event": "lost", "packets": …}."""
 import argparse
-import json
 import random
 import re
 import select
 import socket
 import sys
+
+from peer_events import tell
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--port", type=int, required=True, help="where the caller calls")
@@ -66,12 +67,12 @@ def rewritten(text, side):
     return head + "\r\n\r\n" + body
 
 
-print(json.dumps({"event": "ready"}), flush=True)
+tell("ready")
 everything = signalling + sound[0] + sound[1]
 while True:
     readable, _, _ = select.select(everything + [sys.stdin], [], [])
     if sys.stdin in readable and not sys.stdin.readline():
-        print(json.dumps({"event": "lost", "packets": lost}), flush=True)
+        tell("lost", packets=lost)
         break
     for made in readable:
         if made is sys.stdin:

@@ -11,7 +11,6 @@ Events:   ready, registration, incoming, call (state, status), media (active, co
 pjsip is GPL: it is an installed test peer only, never part of Handset."""
 import argparse
 import gc
-import json
 import os
 import queue
 import sys
@@ -19,6 +18,8 @@ import threading
 import time
 
 import pjsua2 as pj
+
+from peer_events import tell
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--port", type=int, required=True)
@@ -41,10 +42,6 @@ options = arguments.parse_args()
 
 calls = []
 players = {}
-
-
-def tell(event, **fields):
-    print(json.dumps({"event": event, **fields}), flush=True)
 
 
 class Call(pj.Call):

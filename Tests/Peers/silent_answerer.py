@@ -2,13 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Answers calls with 200 and no description, and everything else with 200. Prints its port as JSON."""
 
-import json
 import socket
+
+from peer_events import tell
 
 peer = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 peer.bind(("127.0.0.1", 0))
 port = peer.getsockname()[1]
-print(json.dumps({"event": "listening", "transport": "udp", "port": port}), flush=True)
+tell("listening", transport="udp", port=port)
 while True:
     datagram, source = peer.recvfrom(65535)
     lines = datagram.decode().split("\r\n\r\n")[0].split("\r\n")

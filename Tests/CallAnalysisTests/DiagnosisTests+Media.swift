@@ -42,6 +42,18 @@ extension DiagnosisTests {
         #expect(analysis.finding("seen.media-private-address")?.evidence("c") == "192.168.1.5")
     }
 
+    /// A trace of a phone that listens on every address does not say from which it spoke.
+    @Test func aSpeakerWhoseAddressIsNotKnownIsNotBehindANAT() throws {
+        var call = Dialogue()
+        call.caller = "0.0.0.0:5060"
+        call.callerMedia = "192.168.1.5:4000"
+        var writer = CaptureWriter()
+        call.establish(&writer)
+        call.hangUp(&writer, at: 9)
+        let analysis = CallAnalysis(Traffic(messages: try writer.traffic().messages))
+        #expect(analysis.codes == ["seen.caller-hung-up"])
+    }
+
     @Test func audioOnHoldIsNoOneWayAudio() throws {
         let call = Dialogue()
         let analysis = try Self.analysis {
@@ -128,6 +140,21 @@ extension DiagnosisTests {
         #expect(!analysis.codes.contains("seen.rewritten"))
     }
 
+    /// RFC 3261 §16.10: a proxy answers the CANCEL that it got, and sends one of its own.
+    @Test func aProxyThatPassesACancelOnRewritesNothing() throws {
+        let call = Dialogue()
+        let (proxy, callee) = ("203.0.113.9:5060", "203.0.113.10:5060")
+        func answer(_ branch: String) -> String { call.response(200, "OK", method: "CANCEL", branch: branch) }
+        let analysis = try Self.analysis {
+            $0.udp(0, call.caller, proxy, call.invite)
+            $0.udp(1, call.caller, proxy, call.request("CANCEL", branch: "c"))
+            $0.udp(1.01, proxy, call.caller, answer("c"))
+            $0.udp(1.02, proxy, callee, call.request("CANCEL", branch: "p"))
+            $0.udp(1.03, callee, proxy, answer("p"))
+        }
+        #expect(!analysis.codes.contains("seen.rewritten"), "\(analysis.codes)")
+    }
+
     @Test func aMessageThatContradictsItselfBetraysAGateway() throws {
         var call = Dialogue()
         call.callerContact = "192.168.1.5:5060"
@@ -155,6 +182,23 @@ extension DiagnosisTests {
         }
         let finding = try #require(analysis.finding("seen.registration-flapping"))
         #expect(finding.evidence("requests") == "8" && finding.evidence("contacts") == "192.0.2.99:5060 192.0.2.10:5060")
+    }
+
+    /// Two commands in a row: each registers, and leaves when its work is done.
+    @Test func programsThatRegisterOneAfterTheOtherDoNotFlap() throws {
+        let analysis = try Self.analysis { writer in
+            for number in 1...4 {
+                var call = Dialogue()
+                call.callID = "r\((number + 1) / 2)"
+                let time = Double(number) * 2
+                let expires = "Expires: \(number % 2 == 0 ? 0 : 600)\r\n"
+                writer.udp(time, call.caller, call.callee, call.request("REGISTER", cseq: number, branch: "r\(number)", extra: expires))
+                writer.udp(
+                    time + 0.1, call.callee, call.caller,
+                    call.response(200, "OK", method: "REGISTER", cseq: number, branch: "r\(number)", extra: expires))
+            }
+        }
+        #expect(analysis.codes.isEmpty, "\(analysis.codes)")
     }
 
     @Test(arguments: [

@@ -50,7 +50,9 @@ extension Rules {
             guard let audio = scene.audio(index), let address = audio.address else { continue }
             let seen = scene.seen(index)
             guard address.ip != seen.source.ip, address.ip.isPrivate || address.ip.isLoopback || address.ip.isUnspecified,
-                !seen.source.ip.isPrivate, !seen.source.ip.isLoopback, !address.ip.isUnspecified || audio.direction == .sendrecv,
+                // A trace of a phone that listens on every address does not say from which it spoke.
+                !seen.source.ip.isPrivate, !seen.source.ip.isLoopback, !seen.source.ip.isUnspecified,
+                !address.ip.isUnspecified || audio.direction == .sendrecv,
                 told.insert(address).inserted
             else { continue }
             let arrives = flows(scene).contains { $0.destination.port == address.port }

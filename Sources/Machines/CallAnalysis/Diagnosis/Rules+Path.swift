@@ -13,6 +13,8 @@ extension Rules {
         var first: [String: Int] = [:]
         for index in scene.conversation.messages {
             let message = scene.message(index)
+            // Each hop answers the CANCEL that it got, and sends one of its own (RFC 3261 §16.10).
+            if message.cseq.method == .cancel { continue }
             let key =
                 "\(message.isRequest) \(message.cseq.number) \(message.cseq.method) \(message.statusCode) \(message.from.tag ?? "") \(message.to.tag ?? "") "
                 + (message.isRequest ? message.vias.last?.branch ?? "" : "")

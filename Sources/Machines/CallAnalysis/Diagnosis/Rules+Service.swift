@@ -59,6 +59,13 @@ extension Rules {
 
     /// More than three new registrations a minute of the same address, or contacts that change again and again.
     static func flapping(_ traffic: Traffic, _ address: String, _ requests: [Int]) -> Finding? {
+        func isEnd(_ index: Int) -> Bool {
+            let message = traffic.messages[index].message
+            return message.expires == 0 || message.hasWildcardContact || message.contacts.first?.expires == 0
+        }
+        // A program that leaves when its work is done is as it should be: only what comes back is counted.
+        let ends = requests.count(where: isEnd)
+        let requests = requests.filter { !isEnd($0) }
         // A request with credentials is the second half of the one before.
         let fresh = requests.filter { traffic.messages[$0].message.credentials(.authorization).isEmpty }
         let tries = fresh.count > requests.count / 3 ? fresh : requests
@@ -70,10 +77,8 @@ extension Rules {
             return nil
         }
         var contacts: [String] = []
-        var ends = 0
         for index in tries {
             let message = traffic.messages[index].message
-            if message.expires == 0 || message.hasWildcardContact || message.contacts.first?.expires == 0 { ends += 1 }
             for contact in message.contacts {
                 let text = contact.uri.sip.map { "\($0.host)" + ($0.port.map { ":\($0)" } ?? "") } ?? "\(contact.uri)"
                 if !contacts.contains(text), contacts.count < 8 { contacts.append(text) }

@@ -128,6 +128,9 @@ public struct ServerSettings: Sendable {
     public var musicFile: String?
     /// Where `record` writes its files; nil: the service is not offered.
     public var recordDirectory: String?
+    /// What the name of a recording begins with; the number of the call and `.wav` follow. A program that starts again gives another
+    /// one, so that nothing is written over.
+    public var recordPrefix = "call-"
     public var dnsServer: SocketAddress?
     /// Paths and web pages that WebSocket listeners take.
     public var webSocket = WebSocketSettings()

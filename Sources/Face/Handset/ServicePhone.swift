@@ -72,7 +72,7 @@ private struct ServiceDesk: Sendable {
                 phone.play(melody, into: id, call)
             }
         case .record:
-            if let directory = settings.recordDirectory { phone.record(id, call, to: "\(directory)/call-\(id).wav") }
+            if let directory = settings.recordDirectory { phone.record(id, call, to: "\(directory)/\(settings.recordPrefix)\(id).wav") }
         }
     }
 }

@@ -37,7 +37,7 @@ extension CommandEvent {
         case .warning(let code, let text, let reference): (reference.map { "\($0) " } ?? "") + "warning: \(text) (\(code))"
         case .ended(let reference, let cause, let duration):
             "\(reference) ended" + (duration.map { " after \(JSONValue.hundredths($0.seconds)) s" } ?? "")
-                + ": \(cause.sentence) (\(cause.code))"
+                + ": \(cause.sentence) (\(cause.code)\(Self.known(of: cause)))"
         case .notification(let event): event.line
         case .device(let it):
             "\(it.direction == .output ? "loudspeaker" : "microphone ") \(it.name)\(it.isDefault ? " (default)" : ""): \(it.description)"
@@ -62,6 +62,12 @@ extension CommandEvent {
         let with = it.with.map { it.direction == "outgoing" ? ", joined with call \($0)" : ", by call \($0)" } ?? ""
         return "transfer \(it.state)" + (it.target.map { " to \($0)" } ?? "") + with + (it.by.map { ", asked for by \($0)" } ?? "")
             + bracket(it.status, it.reason)
+    }
+
+    /// What shows a person why: the words of the server, what the network said.
+    static func known(of cause: Cause) -> String {
+        let told = ["status", "Warning", "Reason", "network", "name", "request", "way", "realm"]
+        return cause.evidence.filter { told.contains($0.name) && !$0.value.isEmpty }.map { "; \($0.name) \($0.value)" }.joined()
     }
 
     private func prefix(_ phone: String?) -> String { phone.map { $0 + ": " } ?? "" }

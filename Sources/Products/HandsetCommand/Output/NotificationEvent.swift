@@ -144,7 +144,7 @@ package enum NotificationEvent: Sendable {
             + why(status.cause)
     }
 
-    private static func why(_ cause: Cause?) -> String { cause.map { ": \($0.sentence) (\($0.code))" } ?? "" }
+    private static func why(_ cause: Cause?) -> String { cause.map { ": \($0.sentence) (\($0.code)\(CommandEvent.known(of: $0)))" } ?? "" }
 
     private static func oneLine(_ text: String) -> String { String(text.map { $0 == "\n" || $0 == "\t" ? " " : $0 }) }
 }

@@ -89,7 +89,8 @@ package enum PhoneLine {
         case "quit", "exit": return command(.quit, call: nil)
         default:
             if rest.isEmpty, isAddress(name) { return .success(ControlCommand(.call(words[0]), name: "call")) }
-            return .failure(.init(command: name, text: "there is no command \"\(name)\"; help lists them"))
+            let hint = rest.isEmpty ? "; \"call \(words[0])\" would call somebody of that name" : ""
+            return .failure(.init(command: name, text: "there is no command \"\(name)\"; help lists them\(hint)"))
         }
     }
 

@@ -41,8 +41,10 @@ extension PhoneSession {
             context.events.print(
                 .program(reference, .init("ended", status: status.map { Int($0) }, figures: figures)))
             if let status, status != 0 {
-                context.events.print(
-                    .warning(code: "program.ended", text: "The program ended with status \(status).", call: reference))
+                let text = "The program ended with status \(status)."
+                context.events.print(.warning(code: "program.ended", text: text, call: reference))
+                // The call was made for the program: what became of it is what became of the command.
+                if call != nil { return finish(.failed(text)) }
             }
             hangUp(id, phone)
         }
@@ -69,7 +71,11 @@ extension PhoneSession {
             guard let devicePort else { throw PhoneError(.wrongState, "No device is open.") }
             return devicePort
         }
-        if name.hasPrefix("p"), let number = UInt32(name.dropFirst()) { return PortID(rawValue: number) }
+        if name.hasPrefix("p"), let port = UInt32(name.dropFirst()).map(PortID.init(rawValue:)),
+            openedPorts.contains(port) || files[port] != nil || programs[port] != nil
+        {
+            return port
+        }
         guard let id = shown.first(where: { "\($0.value.number)" == name })?.key else {
             throw PhoneError(.noSuchCall, "There is no port \(name).")
         }
@@ -81,10 +87,14 @@ extension PhoneSession {
     /// Carries out a command of the bridge; gives the name of the port that it opened.
     func carryOut(_ command: SoundCommand, _ id: CallID?, _ phone: Phone) throws -> String? {
         switch command {
-        case .play, .tone, .record, .program, .echo: return name(of: try open(command, id, phone))
+        case .play, .tone, .record, .program, .echo:
+            let port = try open(command, id, phone)
+            openedPorts.insert(port)
+            return name(of: port)
         case .close(let name):
             let port = try port(named: name, phone)
             guard port != devicePort, name.hasPrefix("p") else { throw PhoneError(.wrongState, "\(name) is closed with the last call.") }
+            openedPorts.remove(port)
             phone.assumeIsolated { $0.order(.closePort(port)) }
         case .connect(let from, let to):
             let (from, to) = (try port(named: from, phone), try port(named: to, phone))

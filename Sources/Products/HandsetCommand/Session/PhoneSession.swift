@@ -48,6 +48,8 @@ actor PhoneSession {
     /// Messages and subscriptions.
     var notifications = Notifications()
     var shown: [CallID: Shown] = [:]
+    /// The ports that control lines opened.
+    var openedPorts: Set<PortID> = []
     /// What is played and recorded, by its port.
     var files: [PortID: (call: CallID, path: String)] = [:]
     var transfers = Transfers()

@@ -11,7 +11,7 @@ extension HandsetCommand {
         try await session.open(try AccountSettings.all(context.invocation), maximumCalls: 1000)
         let keyboard = Task {
             guard !context.invocation.has("--control") else { return }
-            LineOutput.standardOutput.write(PhoneLine.help)
+            if !context.events.asJSON { LineOutput.standardOutput.write(PhoneLine.help) }
             for await line in StandardInput.lines() { await session.type(line) }
             await session.finish(.completed)
         }

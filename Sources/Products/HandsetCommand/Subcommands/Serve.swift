@@ -26,6 +26,7 @@ extension HandsetCommand {
                 .init($0.transport, $0.address, tls: $0.transport.isSecure ? options.secureListener : nil)
             },
             services: [.echo, .tone, .music, .record], musicFile: options.musicFile, recordDirectory: options.recordings)
+        settings.recordPrefix = "call-\(SystemClock.stamp())-"
         settings.webSocket.server.path = options.webSocketPath
         settings.webSocket.server.allowedOrigins = options.webSocketOrigins
         if let trace = context.trace { settings.trace = { trace.write($0) } }

@@ -15,4 +15,13 @@ package enum SystemClock {
         unsafe clock_gettime(CLOCK_MONOTONIC, &time)
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
     }
+
+    /// Date and time of day in UTC as they stand in names of files: `20261130T152236Z`.
+    package static func stamp() -> String {
+        var (seconds, parts) = (time(nil), tm())
+        _ = unsafe gmtime_r(&seconds, &parts)
+        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + "\(number)" }
+        return "\(Int(parts.tm_year) + 1900)\(two(parts.tm_mon + 1))\(two(parts.tm_mday))T"
+            + two(parts.tm_hour) + two(parts.tm_min) + two(parts.tm_sec) + "Z"
+    }
 }

@@ -119,6 +119,21 @@ extension Interop {
             await kamailio.stop()
         }
 
+        @Test func aMessagePassesWithTheRightPasswordOnly() async throws {
+            let kamailio = try await Kamailio.start()
+            let bob = try await bob(kamailio, "udp")
+            let write = ["message", "bob", "Good morning"] + kamailio.account("alice", transport: "udp")
+            let stranger = try Bench.handset(write, password: Secrets.wrong)
+            #expect(try await stranger.exitStatus(within: 10) == 1, "\(stranger.transcript)")
+            #expect(stranger.events("message-sent").last?["cause"] as? String == "message.unauthorized", "\(stranger.transcript)")
+            #expect(bob.events("message").isEmpty, "\(bob.transcript)")
+            let alice = try Bench.handset(write, password: "alice-secret")
+            #expect(try await alice.exitStatus(within: 10) == 0, "\(alice.transcript)")
+            try await bob.wait(for: "message", ["text": "Good morning"])
+            await bob.stop()
+            await kamailio.stop()
+        }
+
         @Test func anUnknownNumberIsToldInPlainWords() async throws {
             let kamailio = try await Kamailio.start()
             let alice = try alice(kamailio, "udp", calls: "nobody")

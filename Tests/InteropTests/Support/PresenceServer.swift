@@ -42,7 +42,6 @@ struct PresenceServer {
             (
                 "    remove_hf(\"Route\");",
                 """
-                    if (is_method("MESSAGE|SUBSCRIBE|PUBLISH")) route(AUTHENTICATE);
                     if (is_method("SUBSCRIBE|PUBLISH")) { route(PRESENCE); exit; }
 
                 """

@@ -89,6 +89,7 @@ func invocation(_ arguments: String...) throws -> Invocation {
         }
         for name in ["--help", "--json", "--log-level", "--trace"] { #expect(text.contains(name)) }
         #expect(Help.text(for: nil).contains("  " + subcommand.rawValue))
+        for line in (text + Help.text(for: nil)).split(separator: "\n") { #expect(line.count <= 100, "\(line)") }
     }
 
     @Test(arguments: Subcommand.allCases)

@@ -8,7 +8,8 @@ package enum Help {
     package static func text(for subcommand: Subcommand?) -> String {
         guard let subcommand else { return overview }
         let operand = subcommand.operandPlaceholder
-        var lines = ["usage: handset \(subcommand.rawValue)\(operand.isEmpty ? "" : " " + operand) [options]", ""] + wrapped(subcommand.summary, after: 0)
+        var lines = ["usage: handset \(subcommand.rawValue)\(operand.isEmpty ? "" : " " + operand) [options]", ""]
+        lines += wrapped(subcommand.summary, after: 0)
         for (heading, options) in subcommand.options {
             lines += ["", heading + ":"]
             for option in options { lines += entry(option) }

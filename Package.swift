@@ -303,7 +303,7 @@ func library(_ name: String) -> Product { .library(name: name, targets: [name]) 
 let package = Package(
     name: "handset",
     platforms: [.iOS(.v18), .macOS(.v15), .tvOS(.v18), .visionOS(.v2)],
-    products: (["Handset", "SIP", "SDP", "RTP", "HandsetTestKit"] + callKitProducts).filter(present.contains).map(library)
+    products: (["Handset", "Codecs", "SIP", "SDP", "RTP", "HandsetTestKit"] + callKitProducts).filter(present.contains).map(library)
         + (present.contains("HandsetCommand") ? [.executable(name: "handset", targets: ["HandsetCommand"])] : [])
         + (present.contains("CallServiceCommand")
             ? [.executable(name: "handset-callservice", targets: ["CallServiceCommand"])] : []),

@@ -36,8 +36,8 @@ public struct PhoneSettings: Sendable {
     public var mediaPorts: ClosedRange<UInt16>?
     /// Samples a second inside the bridge: 8 000, 12 000, 16 000, 24 000, 32 000, 44 100 or 48 000.
     public var bridgeRate: Int
-    /// The codecs there are: all that `core.audio` names must be among them. Default: G.711 and G.722; a program that
-    /// brings Opus adds it (`AudioCodecRegistry.complete(bridgeRate:opus:)` of `Codecs`), or a codec of its own.
+    /// The codecs there are: all that `core.audio` names must be among them. Default: G.711 and G.722. A program that depends on the
+    /// product `Codecs` adds Opus (`AudioCodecRegistry.complete(bridgeRate:opus:)`), or a codec of its own (docs/calls.md).
     public var codecs: AudioCodecRegistry
     /// A DNS server to ask instead of the system's.
     public var dnsServer: SocketAddress?

@@ -14,7 +14,10 @@ import SIPServer
 
 /// A small registrar and proxy with services to call, for demonstrations and tests.
 ///
-///     let server = try await Server(.init(domain: "example.net", users: [.init("alice", password: secret)]))
+///     let server = try await Server(
+///         .init(
+///             configuration: .init(domains: ["example.net"], users: [.init("alice", password: secret)]),
+///             listeners: [.init(.udp, SocketAddress(.loopbackV4, 5060))]))
 public actor Server {
     /// Called on the server's isolation for each event, in order.
     public typealias EventHandler = @Sendable (ServerEvent, MonotonicTime) -> Void

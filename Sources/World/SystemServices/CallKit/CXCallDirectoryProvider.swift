@@ -35,6 +35,8 @@ public class CXCallDirectoryExtensionContext: NSExtensionContext {
     private let finish: @Sendable (DirectoryLoad) -> DirectoryError?
     private let link: AppLink
     private let isOver = Atomic(false)
+    /// The extension, until its request is over: its app holds it nowhere, and it may be the delegate.
+    private let provider = Mutex(SendableBox<CXCallDirectoryProvider?>(nil))
 
     public weak var delegate: (any CXCallDirectoryExtensionContextDelegate)?
 
@@ -47,9 +49,6 @@ public class CXCallDirectoryExtensionContext: NSExtensionContext {
         self.finish = finish
         isIncremental = load.isIncremental
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("contexts come from the system") }
 
     public func addBlockingEntry(withNextSequentialPhoneNumber phoneNumber: CXCallDirectoryPhoneNumber) {
         load.withLock { $0.block(phoneNumber) }
@@ -79,6 +78,10 @@ public class CXCallDirectoryExtensionContext: NSExtensionContext {
         await withCheckedContinuation { continuation in completeRequest { continuation.resume(returning: $0) } }
     }
 
+    func hold(_ extension: CXCallDirectoryProvider) {
+        provider.withLock { $0 = SendableBox(`extension`) }
+    }
+
     /// The host's limit came first, or the extension was let go of.
     func interrupt(_ seen: String) { _ = end(interrupted: seen) }
 
@@ -91,10 +94,13 @@ public class CXCallDirectoryExtensionContext: NSExtensionContext {
             defer { load = DirectoryLoad(isIncremental: load.isIncremental) }
             return load
         }
+        // The delegate is told on another queue: whoever it is lives until then.
+        let box = SendableBox((context: self, delegate: delegate))
+        provider.withLock { $0 = SendableBox(nil) }
         guard let error = finish(taken) else { return false }
-        let box = SendableBox(self)
         link.deliver(on: link.privateQueue) {
-            box.value.delegate?.requestFailed(for: box.value, withError: CXErrorCodeCallDirectoryManagerError(code: error.rawValue))
+            box.value.delegate?.requestFailed(
+                for: box.value.context, withError: CXErrorCodeCallDirectoryManagerError(code: error.rawValue))
         }
         return false
     }

@@ -71,14 +71,12 @@ final class DirectoryHost: Sendable {
             write(load, found, identifier, request, link)
         }
         let provider = found.make()
+        // An extension may complete later; it and its context live until then or until the limit.
+        context.hold(provider)
         provider.beginRequest(with: context)
-        // An extension may complete later; its context and itself live until then or until the limit.
-        let box = SendableBox((provider, context))
+        let box = SendableBox(context)
         link.after(found.limits.time, on: queue) {
-            // Named here, since an optimised build lets go of what is not: the context knows its delegate weakly.
-            withExtendedLifetime(box.value.0) {
-                box.value.1.interrupt("the extension did not complete its request within \(Int(found.limits.time)) s.")
-            }
+            box.value.interrupt("the extension did not complete its request within \(Int(found.limits.time)) s.")
         }
     }
 

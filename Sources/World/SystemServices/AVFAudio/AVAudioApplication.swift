@@ -16,9 +16,6 @@ public class AVAudioApplication: NSObject {
 
     private init(link: AppLink) { self.link = link }
 
-    @available(*, unavailable)
-    public override init() { preconditionFailure("use shared") }
-
     public class var shared: AVAudioApplication {
         let link = AppLink.current
         return link.part { AVAudioApplication(link: link) }

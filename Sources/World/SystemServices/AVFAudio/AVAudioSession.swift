@@ -19,9 +19,6 @@ public class AVAudioSession: NSObject {
         core.start(self)
     }
 
-    @available(*, unavailable)
-    public override init() { preconditionFailure("use sharedInstance()") }
-
     public class func sharedInstance() -> AVAudioSession { of(AppLink.current) }
 
     /// The session of that app.

@@ -18,9 +18,6 @@ public class AVAudioSessionPortDescription: NSObject {
         dataSources = nil
     }
 
-    @available(*, unavailable)
-    public override init() { preconditionFailure("ports come from the system") }
-
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? AVAudioSessionPortDescription else { return false }
         return portType == other.portType && uid == other.uid
@@ -40,9 +37,6 @@ public class AVAudioSessionChannelDescription: NSObject {
         self.owningPortUID = owningPortUID
         self.channelNumber = channelNumber
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("channels come from the system") }
 }
 
 /// One of several sources of a port, such as the microphones of a device. Linux has none.
@@ -54,9 +48,6 @@ public class AVAudioSessionDataSourceDescription: NSObject {
         self.dataSourceID = dataSourceID
         self.dataSourceName = dataSourceName
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("data sources come from the system") }
 }
 
 /// Where sound comes from and goes to at one moment.
@@ -68,7 +59,4 @@ public class AVAudioSessionRouteDescription: NSObject {
         self.inputs = inputs
         self.outputs = outputs
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("routes come from the system") }
 }

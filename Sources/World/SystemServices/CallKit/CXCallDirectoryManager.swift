@@ -17,9 +17,6 @@ public class CXCallDirectoryManager: NSObject {
 
     private init(link: AppLink) { self.link = link }
 
-    @available(*, unavailable)
-    public override init() { preconditionFailure("use sharedInstance") }
-
     public class var sharedInstance: CXCallDirectoryManager {
         let link = AppLink.current
         return link.part { CXCallDirectoryManager(link: link) }

@@ -21,9 +21,6 @@ public class CXHandle: NSObject, NSCopying, NSSecureCoding {
         self.value = value
     }
 
-    @available(*, unavailable)
-    public override init() { preconditionFailure("use init(type:value:)") }
-
     public required init?(coder: NSCoder) {
         guard let type = HandleType(rawValue: coder.decodeInteger(forKey: "type")),
             let value = coder.decodeObject(of: NSString.self, forKey: "value")

@@ -16,9 +16,6 @@ public class CXProvider: NSObject {
         core.register(self)
     }
 
-    @available(*, unavailable)
-    public override init() { preconditionFailure("use init(configuration:)") }
-
     deinit { core.released() }
 
     /// The delegate is held weakly. Without a queue it is called on the main one.

@@ -25,9 +25,6 @@ public class PKPushCredentials: NSObject {
         self.type = type
         self.token = token
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("credentials come from the system") }
 }
 
 /// A push as it came.
@@ -39,9 +36,6 @@ public class PKPushPayload: NSObject {
         self.type = type
         self.dictionaryPayload = dictionaryPayload
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("payloads come from the system") }
 }
 
 /// Whether the push must be reported as a call (iOS 26.4).
@@ -50,9 +44,6 @@ public final class PKVoIPPushMetadata: NSObject, Sendable {
     public let mustReport: Bool
 
     init(mustReport: Bool) { self.mustReport = mustReport }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("metadata comes from the system") }
 }
 
 /// Registers the app for pushes. One at every launch, held strongly, the delegate set before the types.
@@ -65,9 +56,6 @@ public class PKPushRegistry: NSObject {
         super.init()
         core.start(self)
     }
-
-    @available(*, unavailable)
-    public override init() { preconditionFailure("use init(queue:)") }
 
     deinit { core.released() }
 

@@ -189,7 +189,9 @@ targets += ["PlaceCall", "EchoPhone"].map {
 #else
     let callKitProducts: [String] = []
 #endif
-let speakerbox: [Target.Dependency] = callKitProducts.isEmpty ? [] : ["SpeakerboxLike", "SpeakerboxSIP"]
+let speakerbox: [Target.Dependency] =
+    callKitProducts.isEmpty
+    ? [] : ["SpeakerboxLike", "SpeakerboxSIP", "SpeakerboxPhone", "CallServiceCommand", "CallServiceHost", "CallServiceCore"]
 let callKit = callKitProducts.map { Target.Dependency.byName(name: $0) }
 
 // Tests mirror the floors.

@@ -255,8 +255,19 @@ import Testing
             await system.settle()
             #expect(system.calls.isEmpty)
             #expect(system.push(octets: Array("nonsense".utf8), to: "app") == .badPayload)
-            #expect(system.push(["aps": ["alert": "hi"]], to: "app") == .notACall)
             withExtendedLifetime(app) {}
+        }
+    }
+
+    @Test("T-194: a VoIP push for anything but a call is refused, and not delivered")
+    func pushForNoCall() async throws {
+        try await withSystem { system in
+            let app = await background(system)
+            for content in [["alert": "hi"], ["content-available": 1], ["badge": 3]] as [[String: any Sendable]] {
+                #expect(system.push(["aps": content], to: "app") == .notACall)
+            }
+            await system.settle()
+            #expect(app.events.all.filter { $0.hasPrefix("push") } == [])
         }
     }
 

@@ -9,7 +9,7 @@ import Foundation
 
 extension SpeakerboxApp: PKPushRegistryDelegate {
     public func pushRegistry(_ registry: PKPushRegistry, didUpdate pushCredentials: PKPushCredentials, for type: PKPushType) {
-        let text = pushCredentials.token.map { String(format: "%02x", $0) }.joined()
+        let text = Self.text(pushCredentials.token)
         CallProbe.tokenUploaded(text)
         uploadToken?(text)
     }
@@ -104,6 +104,7 @@ extension SpeakerboxApp: PKPushRegistryDelegate {
     private func reached(_ uuid: UUID) {
         guard let call = calls[uuid], call.isOutgoing, !call.isReached else { return }
         call.isReached = true
+        log("reached")
         provider.reportOutgoingCall(with: uuid, startedConnectingAt: nil)
     }
 

@@ -13,6 +13,7 @@ extension SpeakerboxApp: CXProviderDelegate {
     public func providerDidReset(_ provider: CXProvider) {
         for uuid in liveCalls { signalling.hangUp(uuid) }
         calls = [:]
+        hasAudio = false
         stopAudio()
         log("reset")
     }
@@ -91,12 +92,30 @@ extension SpeakerboxApp: CXProviderDelegate {
     public func provider(_ provider: CXProvider, timedOutPerforming action: CXAction) { log("timed out") }
 
     public func provider(_ provider: CXProvider, didActivate audioSession: AVAudioSession) {
+        hasAudio = true
+        startAudio()
+    }
+
+    public func provider(_ provider: CXProvider, didDeactivate audioSession: AVAudioSession) {
+        hasAudio = false
+        stopAudio()
+    }
+
+    /// An alarm or a mobile call takes the sound for a while. No call ends of it, and the sound comes back only where it is still ours.
+    func interrupted(_ type: AVAudioSession.InterruptionType) {
+        guard hasAudio else { return }
+        switch type {
+        case .began: stopAudio()
+        case .ended: startAudio()
+        @unknown default: break
+        }
+    }
+
+    private func startAudio() {
         log("audio on")
         signalling.startAudio()
         CallProbe.audioStarted()
     }
-
-    public func provider(_ provider: CXProvider, didDeactivate audioSession: AVAudioSession) { stopAudio() }
 
     private func stopAudio() {
         log("audio off")

@@ -17,6 +17,8 @@ public final class SpeakerboxApp: NSObject, @unchecked Sendable {
         public var ringing = 45.0
         /// An accepted call waits so long for its invitation: less than the system gives the answer.
         public var invitation = 20.0
+        /// False where the system is too old or the device too slow to report a pushed call in time: calls are told by an alert instead.
+        public var takesCallPushes = true
 
         public init() {}
     }
@@ -32,10 +34,15 @@ public final class SpeakerboxApp: NSObject, @unchecked Sendable {
     var calls: [UUID: SpeakerCall] = [:]
     private var hasBegun = false
     private var waitingForBegin: [() -> Void] = []
+    /// The system has given the sound device, and not taken it back.
+    var hasAudio = false
+    private var interruptions: (any NSObjectProtocol)?
     /// Hears in one word each what the app does: for a log, and for tests.
     public var onLog: (@Sendable (String) -> Void)?
     /// Takes the token, as two hexadecimal digits an octet; nil: it is no good any more.
     public var uploadToken: (@Sendable (String?) -> Void)?
+    /// Takes the token of alerts: by these the server tells of calls where there is no other.
+    public var uploadAlertToken: (@Sendable (String) -> Void)?
 
     /// Made first thing at launch, before anything slow.
     public init(
@@ -54,12 +61,26 @@ public final class SpeakerboxApp: NSObject, @unchecked Sendable {
         super.init()
         provider.setDelegate(self, queue: nil)
         registry.delegate = self
-        registry.desiredPushTypes = [.voIP]
+        registry.desiredPushTypes = limits.takesCallPushes ? [.voIP] : []
+        watchInterruptions()
         signalling.onEvent = { [weak self] in self?.happened($0) }
     }
 
     /// Ends the app's part of the system's calls: only where the process goes on without the app.
-    public func close() { provider.invalidate() }
+    public func close() {
+        provider.invalidate()
+        if let interruptions { NotificationCenter.default.removeObserver(interruptions) }
+    }
+
+    private func watchInterruptions() {
+        interruptions = NotificationCenter.default.addObserver(
+            forName: AVAudioSession.interruptionNotification, object: AVAudioSession.sharedInstance(), queue: nil
+        ) { [weak self] note in
+            let type = (note.userInfo?[AVAudioSessionInterruptionTypeKey] as? UInt).flatMap(AVAudioSession.InterruptionType.init)
+            guard let type else { return }
+            DispatchQueue.main.async { self?.interrupted(type) }
+        }
+    }
 
     func log(_ text: String) { onLog?(text) }
 
@@ -86,6 +107,13 @@ public final class SpeakerboxApp: NSObject, @unchecked Sendable {
             if let error { onLog?("refused \((error as NSError).code)") }
         }
     }
+
+    /// The system's token for alerts.
+    public func registered(alertToken: Data) { uploadAlertToken?(Self.text(alertToken)) }
+    /// The person opened the alert of a call: it comes by the app's own connection.
+    public func alertOpened() { signalling.connect() }
+
+    static func text(_ token: Data) -> String { token.map { String(format: "%02x", $0) }.joined() }
 
     /// A call from the history, the video button, or by voice: the system's activity. Nothing is called by itself.
     public func handle(_ activity: NSUserActivity) -> Bool {

@@ -76,6 +76,7 @@ private actor SIPWorker {
     private var line: Account?
     private var calls: [UUID: Call] = [:]
     private var ports: (source: PortID, sink: PortID)?
+    private var held: Set<UUID> = []
 
     init(account: SIPSignalling.Account, sound: SIPSignalling.Sound, tell: @escaping @Sendable (SignallingEvent) -> Void) {
         self.account = account
@@ -91,7 +92,7 @@ private actor SIPWorker {
             case .answer(let uuid): try await calls[uuid]?.answer()
             case .decline(let uuid): try await calls[uuid]?.reject(status: 603)
             case .hangUp(let uuid): await calls[uuid]?.hangUp()
-            case .hold(let uuid, let isHeld): if isHeld { try await calls[uuid]?.hold() } else { try await calls[uuid]?.resume() }
+            case .hold(let uuid, let isHeld): try await hold(uuid, isHeld)
             case .mute(let uuid, let isMuted): try await calls[uuid]?.setMuted(isMuted)
             case .digits(let uuid, let digits): try await calls[uuid]?.sendDTMF(digits)
             case .audio(let isOn): await audio(isOn)
@@ -134,7 +135,7 @@ private actor SIPWorker {
 
     private func follow(_ call: Call, _ uuid: UUID) async {
         calls[uuid] = call
-        if let ports { await join(call, ports) }
+        await join(uuid)
         Task { for await event in call.events { self.happened(event, uuid) } }
     }
 
@@ -144,6 +145,7 @@ private actor SIPWorker {
         case .state(.confirmed, _, _): tell(.connected(uuid))
         case .ended(let end):
             calls[uuid] = nil
+            held.remove(uuid)
             tell(.ended(uuid, ending(end)))
         default: break
         }
@@ -177,7 +179,7 @@ private actor SIPWorker {
                 await phone.bridge.start(opened.source)
             }
             ports = opened
-            for call in calls.values { await join(call, opened) }
+            for uuid in calls.keys { await join(uuid) }
         } else if !isOn, let open = ports {
             ports = nil
             await phone.bridge.close(open.source)
@@ -185,8 +187,26 @@ private actor SIPWorker {
         }
     }
 
-    private func join(_ call: Call, _ ports: (source: PortID, sink: PortID)) async {
-        await phone?.bridge.connect(ports.source, call.port)
-        await phone?.bridge.connect(call.port, ports.sink)
+    /// The call's sound goes to the device and back, unless the call is held.
+    private func join(_ uuid: UUID) async {
+        guard let phone, let ports, let call = calls[uuid], !held.contains(uuid) else { return }
+        await phone.bridge.connect(ports.source, call.port)
+        await phone.bridge.connect(call.port, ports.sink)
+    }
+
+    /// The sound stops here at once: the other side may refuse to hear of it.
+    private func hold(_ uuid: UUID, _ isHeld: Bool) async throws {
+        guard let call = calls[uuid] else { return }
+        guard isHeld else {
+            held.remove(uuid)
+            await join(uuid)
+            return try await call.resume()
+        }
+        held.insert(uuid)
+        if let phone, let ports {
+            await phone.bridge.disconnect(ports.source, call.port)
+            await phone.bridge.disconnect(call.port, ports.sink)
+        }
+        try await call.hold()
     }
 }

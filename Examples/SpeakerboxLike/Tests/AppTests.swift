@@ -210,6 +210,29 @@ final class Bench: @unchecked Sendable {
         }
     }
 
+    @Test func anInterruptionStopsTheSoundAndTheSoundComesBackOnlyWhereItIsStillOurs() async throws {
+        try await bench { bench in
+            let call = UUID()
+            await bench.happens(.invited(call, from: "ada"))
+            try await bench.system.user.accept(call)
+            await bench.happens(.connected(call))
+            _ = bench.signalling.take()
+            try await bench.system.user.act(.interruption(began: true, shouldResume: false))
+            await bench.inApp { _ in }
+            #expect(bench.signalling.take() == ["audio off"])
+            try await bench.system.user.act(.interruption(began: false, shouldResume: true))
+            await bench.inApp { _ in }
+            #expect(bench.signalling.take() == ["audio on"])
+            try await bench.system.user.act(.interruption(began: true, shouldResume: false))
+            try await bench.system.user.hold(call)
+            _ = bench.signalling.take()
+            try await bench.system.user.act(.interruption(began: false, shouldResume: true))
+            await bench.inApp { _ in }
+            #expect(bench.signalling.take() == [])
+            try await bench.system.user.end(call)
+        }
+    }
+
     @Test func callingBackFromTheHistory() async throws {
         try await bench { bench in
             let app = bench.app
@@ -224,6 +247,31 @@ final class Bench: @unchecked Sendable {
             await bench.happens(.connected(call))
             await bench.happens(.ended(call, .remote))
         }
+    }
+
+    @Test("T-151: where calls cannot be reported in time, no call token is uploaded: the server has that of alerts")
+    func alertsInsteadOfCallPushes() async throws {
+        let system = CallSystem()
+        let process = system.launch("app.speakerbox")
+        let signalling = ScriptedSignalling()
+        var limits = SpeakerboxApp.Limits()
+        limits.takesCallPushes = false
+        let uploads = Mutex<[String]>([])
+        let app = process.run { SpeakerboxApp(signalling: signalling, limits: limits) }
+        app.uploadToken = { token in uploads.withLock { $0.append("call \(token ?? "none")") } }
+        app.uploadAlertToken = { token in uploads.withLock { $0.append("alert \(token)") } }
+        await system.settle()
+        app.registered(alertToken: Data([0x00, 0x0f, 0xa0, 0xff]))
+        #expect(uploads.withLock { $0 } == ["alert 000fa0ff"])
+        let call = UUID()
+        #expect(system.push(["call": call.uuidString], to: "app.speakerbox") == .unregistered)
+        app.alertOpened()
+        #expect(signalling.take() == ["connect"])
+        await MainActor.run { process.run { signalling.onEvent?(.invited(call, from: "ada")) } }
+        await system.settle()
+        #expect(system.shown(call)?.state == .ringing)
+        #expect(system.diagnostics.map(\.description) == [])
+        app.close()
     }
 
     @Test("T-167: a late End for a call whose remote end was reported is completed, and nobody hangs up twice")

@@ -30,7 +30,8 @@ struct SpeakerboxPhone {
         made.uploadToken = { token in say("token \(token ?? "none")") }
         app.withLock { $0 = made }
         CallActivities.handle { activity in app.withLock { $0 }?.handle(activity) ?? false }
-        signalling.connect()
+        // Started for a push: the report comes first, and connects.
+        if environment["HANDSET_LAUNCHED"] != "background" { signalling.connect() }
         for address in CommandLine.arguments.dropFirst() { made.call(address) }
         dispatchMain()
     }

@@ -89,8 +89,11 @@ targets += [
     .target(name: "CEdit", path: "Sources/World/CEdit", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     .target(name: "CDBus", path: "Sources/World/CDBus", linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
     target("World", "SecretStore", ["CDBus", "Crypto"]),
-    target("World", "CallServiceHost", ["CPosix", "CallServiceCore", "Networking", "Essentials"]),
+    target("World", "DesktopNotifications", ["CDBus", "CPosix"]),
     target("World", "MediaRuntime", ["CPosix", "Networking", "Media", "RTP", "Essentials"]),
+    target(
+        "World", "CallServiceHost",
+        ["CPosix", "CallServiceCore", "DesktopNotifications", "MediaRuntime", "AudioDevices", "Media", "Networking", "Essentials"]),
 ]
 
 var directories: [Target.Dependency] = []
@@ -138,7 +141,7 @@ targets += [
         path: "Sources/Products/HandsetCommand", exclude: ["README.md"], swiftSettings: strict),
     .executableTarget(
         name: "CallServiceCommand",
-        dependencies: ["CallServiceHost", "CallServiceCore", "Networking", "Essentials"] + directories,
+        dependencies: ["CallServiceHost", "CallServiceCore", "DesktopNotifications", "Networking", "Essentials"] + directories,
         path: "Sources/Products/CallServiceCommand", exclude: ["README.md"], swiftSettings: strict),
 ]
 
@@ -243,7 +246,7 @@ targets += [
             "Essentials",
         ]),
     tests("CallServiceTests", ["CallServiceCore", "Essentials"]),
-    tests("CallServiceHostTests", ["CallServiceHost", "CallServiceCore", "Networking", "Essentials"]),
+    tests("CallServiceHostTests", ["CallServiceHost", "CallServiceCore", "DesktopNotifications", "Media", "Networking", "Essentials"]),
     tests("PhoneCoreTests", ["HandsetTestKit", "PhoneCore", "SIPAgent", "Media", "SIP", "SDP", "Crypto", "Essentials"]),
     tests("CallAnalysisTests", ["CallAnalysis", "SIPAgent", "SIP", "Essentials"]),
     tests(
@@ -261,7 +264,7 @@ targets += [
             "CallKitTests",
             [
                 "CallServiceTestKit", "CallKit", "PushKit", "AVFAudio", "Intents", "CallProbe", "CallDirectory", "PhoneNumbers", "AppLink",
-                "CallServiceCore", "Essentials",
+                "CallServiceHost", "CallServiceCore", "Networking", "Essentials",
             ]))
 #endif
 

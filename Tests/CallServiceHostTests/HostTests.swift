@@ -169,7 +169,17 @@ final class Peer: Sendable {
         let screen = try Peer.screen(second.socket)
         let history = screen.wait { if case .history(let entries) = $0 { entries } else { nil } }
         #expect(history?.map(\.outcome) == [.missed] && history?.first?.call == callA)
-        await second.stop()
+        // What comes now is not taken for the rest of it.
+        let again = try Peer.app(second.socket, "one")
+        again.report(callB)
+        again.client.send(.app(.reportEnded(1, call: callB, at: nil, .remoteEnded)))
+        #expect(again.hears(.callChanged(CallSnapshot(uuid: callB, isOutgoing: false, hasEnded: true))))
+        await second.stop(removing: false)
+        let third = try await Service(folder: first.folder)
+        let late = try Peer.screen(third.socket)
+        let both = late.wait { if case .history(let entries) = $0 { entries } else { nil } }
+        #expect(both?.map(\.call) == [callA, callB])
+        await third.stop()
     }
 
     @Test func anotherUserIsRefused() async throws {

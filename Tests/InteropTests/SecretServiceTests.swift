@@ -11,14 +11,8 @@ extension Interop {
         @Test func aSecretIsKeptFoundReplacedAndForgotten() async throws {
             let folder = try Bench.folder()
             defer { try? FileManager.default.removeItem(atPath: folder) }
-            // No service directories: the bus would start a keyring of its own, a locked one, for whoever asks too early.
-            try """
-            <busconfig><type>session</type><listen>unix:path=\(folder)/bus</listen><auth>EXTERNAL</auth>
-            <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
-            </busconfig>
-            """.write(toFile: folder + "/bus.conf", atomically: true, encoding: .utf8)
-            let bus = try Subprocess("/usr/bin/dbus-daemon", ["--config-file=\(folder)/bus.conf", "--nofork", "--print-address=1"])
-            let address = try await bus.wait(within: 5, for: "address of the bus") { $0.hasPrefix("unix:") ? $0 : nil }
+            let bus = try await SessionBus(in: folder)
+            let address = bus.address
             let environment = [
                 "DBUS_SESSION_BUS_ADDRESS": address, "HOME": folder, "XDG_DATA_HOME": folder + "/data", "XDG_RUNTIME_DIR": folder,
                 "DISPLAY": "",

@@ -4,6 +4,7 @@
 
 import CallServiceCore
 import CallServiceHost
+import DesktopNotifications
 import Networking
 
 #if canImport(Glibc)
@@ -18,8 +19,11 @@ import Networking
 struct CallServiceCommand {
     static let help = """
         handset-callservice [serve] [--socket PATH] [--strict | --silent] [--region CC]
+                            [--ring-device NAME] [--ring-file WAV] [--no-notifications]
             runs the call service of this session until it is interrupted; prints what happens.
-            CC (such as IT or CN) is the country whose national numbers the lists of blocked numbers understand
+            CC (such as IT or CN) is the country whose national numbers the lists of blocked numbers understand.
+            Incoming calls ring on the sound device NAME (default: the sound server's own; null: nowhere; handset devices
+            lists them) with the app's sound, else with WAV, else with a tone; and the desktop shows them with buttons
         handset-callservice screen [--socket PATH]
             shows the calls and reads commands, one a line:
         \(ScreenText.help.split(separator: "\n").map { "        " + $0 }.joined(separator: "\n"))
@@ -53,6 +57,13 @@ struct CallServiceCommand {
     private static func serve(_ options: Options, _ signals: sigset_t) {
         var settings = CallServiceHost.Settings(files: options.files)
         settings.service.mode = options.mode
+        if options.ringDevice != "null" {
+            var ringing = RingSettings()
+            ringing.device = options.ringDevice
+            ringing.file = options.ringFile
+            settings.ringing = ringing
+        }
+        if options.showsNotifications { settings.notifications = DesktopNotificationServer() }
         #if canImport(Glibc)
             guard let numbers = PhoneNumberReader(region: options.region) else {
                 write("handset-callservice: there is no region \(options.region ?? "")", to: 2)
@@ -86,14 +97,36 @@ struct CallServiceCommand {
     }
 
     private static func print(_ event: CallServiceHostEvent) {
+        let code = event.code.map { " (\($0))" } ?? ""
         switch event {
         case .listening(let path): write("listening \(path)")
-        case .refused(let process, let code): write("refused process \(process): \(code)")
+        case .refused(let process, let code): write("refused process \(process): \(CallServiceCause.words(code))")
         case .diagnostic(let diagnostic): write("pitfall \(diagnostic)")
         case .screen(let screen): for line in ScreenText.lines(screen) { write("screen \(line)") }
         case .history(let entry): write("history \(ScreenSession.line(entry))")
         case .started(let bundle, let process): write("started \(bundle): process \(process)")
-        case .notStarted(let bundle, let reason): write("not started \(bundle): \(reason)")
+        case .notStarted(let bundle, let reason): write("not started \(bundle): \(reason)\(code)")
+        case .ringing(let event): write("ringing \(words(event))\(code)")
+        case .notifications(let event): write(words(event) + code)
+        case .notificationRefused(let refusal): write("notification button refused: \(refusal.rawValue)\(code)")
+        }
+    }
+
+    private static func words(_ event: RingerEvent) -> String {
+        switch event {
+        case .began(_, let file): file.map { "with \(ScreenText.plain($0, limit: 1024))" } ?? "with a tone"
+        case .ended: "ended"
+        case .fileFailed(let reason): "with a tone, for its file cannot be played: \(ScreenText.plain(reason, limit: 1024))"
+        case .deviceFailed(let reason): "is not heard: \(ScreenText.plain(reason, limit: 1024))"
+        }
+    }
+
+    private static func words(_ event: NotificationEvent) -> String {
+        switch event {
+        case .available(let hasActions): hasActions ? "notifications are shown" : "notifications are shown, but without buttons"
+        case .unavailable(let reason): "notifications are not shown: \(ScreenText.plain(reason, limit: 1024))"
+        case .invoked(_, let action): "notification button \(ScreenText.plain(action, limit: 64))"
+        case .dismissed: "notification dismissed"
         }
     }
 
@@ -108,6 +141,9 @@ struct Options {
     var files = CallServiceFiles.usual()
     var mode = DiagnosticMode.report
     var region: String?
+    var ringDevice = "default"
+    var ringFile: String?
+    var showsNotifications = true
     var verb: String?
     var wantsHelp = false
     var fault = "give serve, screen, push or history; --help says more"
@@ -121,8 +157,13 @@ struct Options {
             case "--help", "-h": wantsHelp = true
             case "--strict": mode = .strict
             case "--silent": mode = .silent
+            case "--no-notifications": showsNotifications = false
             case "--region":
                 if let code = rest.popFirst() { region = code } else { isGood = false }
+            case "--ring-device":
+                if let name = rest.popFirst() { ringDevice = name } else { isGood = false }
+            case "--ring-file":
+                if let path = rest.popFirst() { ringFile = path } else { isGood = false }
             case "--socket":
                 if let path = rest.popFirst() { files.socket = path } else { isGood = false }
             case _ where word.hasPrefix("--"):

@@ -5,6 +5,12 @@ import CallServiceHost
 import Networking
 import Synchronization
 
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
 /// A terminal as call screen: prints the state whenever it changes, reads commands from standard input.
 enum ScreenSession {
     private static func open(_ path: String) -> CallServiceClient? {
@@ -19,17 +25,22 @@ enum ScreenSession {
         guard let client = open(path) else { return 1 }
         let screen = Mutex(ScreenState())
         let state = SharedScreen(screen)
+        let terminal = Terminal()
+        terminal.greet()
         client.send(.openScreen)
         let thread = ReadingThread {
             client.receive { message in
                 switch message {
                 case .screen(let new):
-                    state.screen.withLock { $0 = new }
-                    for line in ScreenText.lines(new) { CallServiceCommand.write(line) }
+                    let old = state.screen.withLock { screen in
+                        defer { screen = new }
+                        return screen
+                    }
+                    terminal.show(new, after: old)
                 case .history(let entries): for entry in entries { CallServiceCommand.write("history " + line(entry)) }
                 case .diagnostic(let diagnostic): CallServiceCommand.write("pitfall \(diagnostic)")
                 case .userAnswer(_, let refusal): CallServiceCommand.write(refusal.map { "refused \($0.rawValue)" } ?? "done")
-                case .refused(let code): CallServiceCommand.write("refused \(code)", to: 2)
+                case .refused(let code): CallServiceCommand.write("refused \(CallServiceCause.words(code))", to: 2)
                 case .app, .pushAnswer: break
                 }
                 return true
@@ -39,12 +50,17 @@ enum ScreenSession {
         var random = SystemRandomNumberGenerator()
         while let line = readLine(), line != "quit" {
             guard !line.isEmpty else { continue }
+            if line == "help" {
+                CallServiceCommand.write(ScreenText.help)
+                continue
+            }
             let now = state.screen.withLock { $0 }
             guard
                 let command = ScreenText.command(
                     line, screen: now, newCall: { UUIDValue(high: random.next(), low: random.next()) })
             else {
-                CallServiceCommand.write("unknown command or call: \(line)")
+                CallServiceCommand.write(
+                    "no command, or none that fits a call now: \(ScreenText.plain(line, limit: 200)) (help lists the commands)")
                 continue
             }
             request += 1
@@ -53,6 +69,42 @@ enum ScreenSession {
         client.close()
         thread.join()
         return 0
+    }
+
+    /// How the state is printed: plain lines for a script; for a person with the time above, what rings in bold, and the bell.
+    private struct Terminal {
+        private let isPerson = isatty(0) == 1 && isatty(1) == 1
+        private let hasStyle = !["", "dumb"].contains(Self.environment("TERM")) && Self.environment("NO_COLOR").isEmpty
+
+        private static func environment(_ name: String) -> String { unsafe getenv(name).map { unsafe String(cString: $0) } ?? "" }
+
+        func greet() {
+            if isPerson { CallServiceCommand.write("Calls are shown as they change. help lists the commands, quit leaves.") }
+        }
+
+        func show(_ new: ScreenState, after old: ScreenState) {
+            let lines = ScreenText.lines(new)
+            guard isPerson else {
+                for line in lines { CallServiceCommand.write(line) }
+                return
+            }
+            let rings = new.ringing != nil && new.ringing?.call != old.ringing?.call
+            CallServiceCommand.write("\n" + (rings ? "\u{7}" : "") + Self.time())
+            for (place, line) in lines.enumerated() {
+                let isLoud = hasStyle && new.calls.indices.contains(place) && new.calls[place].state == .ringing
+                CallServiceCommand.write(isLoud ? "\u{1b}[1m\(line)\u{1b}[0m" : line)
+            }
+        }
+
+        /// The time of day, as the clock on the wall has it.
+        private static func time() -> String {
+            var now = time_t()
+            var parts = unsafe tm()
+            unsafe Glibc.time(&now)
+            unsafe localtime_r(&now, &parts)
+            let fields = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
+            return fields.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
+        }
     }
 
     static func printHistory(_ path: String) -> Int32 {

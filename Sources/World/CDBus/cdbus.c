@@ -1,93 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cdbus.h"
+#include "library.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
-
-/* What is used of libdbus, declared here: its headers stand in a folder of each architecture, and only the library counts. Types of
- * values are the characters of the D-Bus specification; structures that the library alone looks into are made large enough. */
-typedef struct DBusConnection DBusConnection;
-typedef struct DBusMessage DBusMessage;
-typedef uint32_t dbus_bool_t;
-typedef struct {
-    const char *name, *message;
-    void *room[6];
-} DBusError;
-typedef struct {
-    void *room[24];
-} DBusMessageIter;
-enum {
-    DBUS_TYPE_BYTE = 'y',
-    DBUS_TYPE_BOOLEAN = 'b',
-    DBUS_TYPE_STRING = 's',
-    DBUS_TYPE_OBJECT_PATH = 'o',
-    DBUS_TYPE_ARRAY = 'a',
-    DBUS_TYPE_VARIANT = 'v',
-    DBUS_TYPE_STRUCT = 'r',
-    DBUS_TYPE_DICT_ENTRY = 'e'
-};
-void dbus_error_init(DBusError *);
-void dbus_error_free(DBusError *);
-DBusConnection *dbus_connection_open_private(const char *, DBusError *);
-dbus_bool_t dbus_bus_register(DBusConnection *, DBusError *);
-void dbus_bus_add_match(DBusConnection *, const char *, DBusError *);
-void dbus_connection_close(DBusConnection *);
-void dbus_connection_unref(DBusConnection *);
-void dbus_connection_set_exit_on_disconnect(DBusConnection *, dbus_bool_t);
-dbus_bool_t dbus_connection_read_write(DBusConnection *, int);
-DBusMessage *dbus_connection_pop_message(DBusConnection *);
-DBusMessage *dbus_connection_send_with_reply_and_block(DBusConnection *, DBusMessage *, int, DBusError *);
-DBusMessage *dbus_message_new_method_call(const char *, const char *, const char *, const char *);
-void dbus_message_unref(DBusMessage *);
-dbus_bool_t dbus_message_is_signal(DBusMessage *, const char *, const char *);
-dbus_bool_t dbus_message_has_path(DBusMessage *, const char *);
-dbus_bool_t dbus_message_iter_init(DBusMessage *, DBusMessageIter *);
-void dbus_message_iter_init_append(DBusMessage *, DBusMessageIter *);
-dbus_bool_t dbus_message_iter_append_basic(DBusMessageIter *, int, const void *);
-dbus_bool_t dbus_message_iter_append_fixed_array(DBusMessageIter *, int, const void *, int);
-dbus_bool_t dbus_message_iter_open_container(DBusMessageIter *, int, const char *, DBusMessageIter *);
-dbus_bool_t dbus_message_iter_close_container(DBusMessageIter *, DBusMessageIter *);
-int dbus_message_iter_get_arg_type(DBusMessageIter *);
-void dbus_message_iter_get_basic(DBusMessageIter *, void *);
-void dbus_message_iter_get_fixed_array(DBusMessageIter *, void *, int *);
-void dbus_message_iter_recurse(DBusMessageIter *, DBusMessageIter *);
-dbus_bool_t dbus_message_iter_next(DBusMessageIter *);
-dbus_bool_t dbus_threads_init_default(void);
-
-#define SYMBOLS(X) \
-    X(dbus_error_init) X(dbus_error_free) X(dbus_connection_open_private) X(dbus_bus_register) \
-    X(dbus_connection_close) X(dbus_connection_unref) X(dbus_connection_set_exit_on_disconnect) X(dbus_message_new_method_call) \
-    X(dbus_message_unref) X(dbus_connection_send_with_reply_and_block) X(dbus_message_iter_init) X(dbus_message_iter_init_append) \
-    X(dbus_message_iter_append_basic) X(dbus_message_iter_open_container) X(dbus_message_iter_close_container) \
-    X(dbus_message_iter_append_fixed_array) X(dbus_message_iter_get_arg_type) X(dbus_message_iter_get_basic) \
-    X(dbus_message_iter_recurse) X(dbus_message_iter_next) X(dbus_message_iter_get_fixed_array) X(dbus_bus_add_match) \
-    X(dbus_connection_read_write) X(dbus_connection_pop_message) X(dbus_message_is_signal) X(dbus_message_has_path) \
-    X(dbus_threads_init_default)
-#define DECLARE(name) static __typeof__(name) *p_##name;
-SYMBOLS(DECLARE)
-#undef DECLARE
-
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static const char *missing;
-
-static void load(void) {
-    void *library = dlopen("libdbus-1.so.3", RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        missing = "libdbus is not installed";
-        return;
-    }
-#define FIND(name) \
-    if (!(p_##name = (__typeof__(p_##name))dlsym(library, #name))) missing = "libdbus lacks " #name;
-    SYMBOLS(FIND)
-#undef FIND
-    if (!missing) p_dbus_threads_init_default();
-}
 
 #define SERVICE "org.freedesktop.secrets"
 #define ROOT "/org/freedesktop/secrets"
@@ -128,33 +45,8 @@ static int open_visit(visit *v, char *reason, size_t room) {
     memset(v, 0, sizeof *v);
     v->reason = reason;
     v->room = room;
-    pthread_once(&once, load);
-    if (missing) {
-        snprintf(reason, room, "%s", missing);
-        return -1;
-    }
-    const char *address = getenv("DBUS_SESSION_BUS_ADDRESS");
-    char usual[300];
-    if (!address || !*address) {
-        /* Never by autolaunch: that starts a bus which nobody else is on. */
-        const char *folder = getenv("XDG_RUNTIME_DIR");
-        snprintf(usual, sizeof usual, "%s/bus", folder ? folder : "");
-        if (!folder || access(usual, W_OK) != 0) {
-            snprintf(reason, room, "there is no session bus");
-            return -1;
-        }
-        snprintf(usual, sizeof usual, "unix:path=%.250s/bus", folder);
-        address = usual;
-    }
-    DBusError error;
-    p_dbus_error_init(&error);
-    v->bus = p_dbus_connection_open_private(address, &error);
-    if (v->bus) p_dbus_connection_set_exit_on_disconnect(v->bus, 0);
-    if (!v->bus || !p_dbus_bus_register(v->bus, &error)) {
-        snprintf(reason, room, "the session bus cannot be reached: %s", error.message ? error.message : "no reason given");
-        p_dbus_error_free(&error);
-        return -1;
-    }
+    v->bus = cdbus_session_bus(reason, room);
+    if (!v->bus) return -1;
     DBusMessage *question = method(ROOT, "org.freedesktop.Secret.Service", "OpenSession");
     const char *algorithm = "plain", *nothing = "";
     DBusMessageIter at, inner;
@@ -174,8 +66,7 @@ static int open_visit(visit *v, char *reason, size_t room) {
 
 static void close_visit(visit *v) {
     if (!v->bus) return;
-    p_dbus_connection_close(v->bus);
-    p_dbus_connection_unref(v->bus);
+    cdbus_leave(v->bus);
 }
 
 /* Lets the service ask the person; 0 when it was not dismissed. */

@@ -53,17 +53,21 @@ public struct CallServiceFiles: Sendable {
     }
 }
 
-/// A file of frames (`Wire`), one value each, only ever added to; a half one at its end, left by a crash, is cut off.
+/// A file of frames (`Wire`), one value each, only ever added to. A half one at its end, left by a crash, counts for nothing; it must be
+/// cut off before more is added, or what follows would be taken for its rest.
 struct FrameFile<Value: Codable> {
     let path: String
 
-    func read() -> [Value] {
-        guard let content = FileManager.default.contents(atPath: path) else { return [] }
+    /// The values, and whether there is nothing else in the file.
+    func read() -> (values: [Value], isWhole: Bool) {
+        guard let content = FileManager.default.contents(atPath: path) else { return ([], true) }
         var reader = FrameReader()
         reader.append(content)
         var values: [Value] = []
-        while let body = try? reader.next(), let value = try? Wire.message(Value.self, body) { values.append(value) }
-        return values
+        do {
+            while let body = try reader.next() { values.append(try Wire.message(Value.self, body)) }
+            return (values, reader.pending == 0)
+        } catch { return (values, false) }
     }
 
     /// Writes the whole file anew; a crash leaves the old one or the new one.

@@ -3,10 +3,12 @@
 //   app ────┐
 //   app ────┤ Unix socket ─▶ CallServiceHost ─▶ CallServiceMachine
 //   screen ─┤                   │
-//   push ───┘                   └─▶ history, tokens; starts apps
+//   push ───┘                   ├─▶ history, tokens; starts apps
+//                               └─▶ Ringer ─▶ sound device; NotificationScreen ◀─▶ desktop
 
 import CPosix
 import CallServiceCore
+import DesktopNotifications
 import Essentials
 import Foundation
 import Networking
@@ -21,6 +23,24 @@ public enum CallServiceHostEvent: Sendable {
     case history(HistoryEntry)
     case started(bundle: String, process: Int32)
     case notStarted(bundle: String, reason: String)
+    case ringing(RingerEvent)
+    case notifications(NotificationEvent)
+    /// The person pressed a button of a notification, and that was refused.
+    case notificationRefused(UserCommandRefusal)
+
+    /// The stable code of what went wrong (docs/causes.md); nil: nothing did.
+    public var code: String? {
+        switch self {
+        case .refused(_, let code): code
+        case .notStarted: "service.app-not-started"
+        case .ringing(.fileFailed): "service.ring-file"
+        case .ringing(.deviceFailed): "service.ring-silent"
+        case .notifications(.unavailable): "service.no-notifications"
+        case .notifications(.available(hasActions: false)): "service.no-buttons"
+        case .notificationRefused: "service.button-refused"
+        default: nil
+        }
+    }
 }
 
 /// The call service of one user's session.
@@ -37,6 +57,12 @@ public actor CallServiceHost {
         public var directories: [String] = []
         /// An extension's lists as they are now; nil: none were loaded.
         public var directory: @Sendable (_ identifier: String) -> (any CallDirectoryIndex)? = { _ in nil }
+
+        /// How incoming calls ring; nil: they make no sound.
+        public var ringing: RingSettings?
+        /// Where incoming calls are shown with buttons; nil: nowhere.
+        public var notifications: (any NotificationServer)?
+        public var notificationLimits = CallNotifications.Limits()
 
         public init(files: CallServiceFiles) { self.files = files }
     }
@@ -55,6 +81,8 @@ public actor CallServiceHost {
     private let tokenFile: FrameFile<PushToken>
     private var tokens: [PushToken]
     private var historyAppends = 0
+    private var ringer: Ringer?
+    private var notifications: NotificationScreen?
 
     public init(_ settings: Settings, loop: EventLoop, tell: @escaping @Sendable (CallServiceHostEvent) -> Void = { _ in }) {
         self.settings = settings
@@ -66,8 +94,11 @@ public actor CallServiceHost {
         machine = CallServiceMachine(
             settings: settings.service, random: RandomSource(SystemRandomNumberGenerator()), wallClock: WallTime(microseconds: microseconds)
         )
-        machine.restore(history: historyFile.read())
-        tokens = tokenFile.read()
+        let (history, isWhole) = historyFile.read()
+        machine.restore(history: history)
+        // One file in place of the broken one, so that what comes is not lost behind half an entry.
+        if !isWhole { historyAppends = settings.service.historyLength }
+        tokens = tokenFile.read().values
         machine.restore(pushTokens: tokens)
     }
 
@@ -91,6 +122,20 @@ public actor CallServiceHost {
         }
         for identifier in settings.directories { readDirectory(identifier) }
         tell(.listening(path: path))
+        if let ringing = settings.ringing { ringer = Ringer(ringing, loop: loop) { [tell] in tell(.ringing($0)) } }
+        if let server = settings.notifications {
+            notifications = NotificationScreen(server, limits: settings.notificationLimits) { [weak self] event in
+                guard let self else { return }
+                loop.execute { self.assumeIsolated { $0.heard(event) } }
+            }
+        }
+    }
+
+    private func heard(_ event: NotificationEvent) {
+        tell(.notifications(event))
+        guard let command = notifications?.command(event) else { return }
+        if let refusal = machine.perform(command, now: loop.now) { tell(.notificationRefused(refusal)) }
+        carryOut()
     }
 
     private func readDirectory(_ identifier: String) {
@@ -108,6 +153,10 @@ public actor CallServiceHost {
             listener = -1
         }
         timer?.set(nil)
+        ringer?.stop()
+        ringer = nil
+        notifications?.stop()
+        notifications = nil
         if lock >= 0 { _ = cposix_close(lock) }
         lock = -1
     }
@@ -237,6 +286,8 @@ public actor CallServiceHost {
                 if let peer = peers.values.first(where: { $0.role == .app(app) }) { refuse(peer, code) }
             case .screen(let state):
                 tell(.screen(state))
+                ringer?.ring(state.ringing)
+                notifications?.update(state)
                 toScreens(.screen(state))
             case .history(let entry):
                 keep(entry)

@@ -192,7 +192,9 @@ extension CallServiceMachine {
         }
         state.isSpeaker = audio.isSpeaker
         state.route = audio.route
-        if let shown, !shown.isSilent { state.ringing = Ringing(call: shown.uuid, path: configuration(of: shown)?.ringtonePath) }
+        if let shown, !shown.isSilent, !isDoNotDisturb {
+            state.ringing = Ringing(call: shown.uuid, path: configuration(of: shown)?.ringtonePath)
+        }
         tellRingtone(state.ringing)
         guard state != screen else { return }
         screen = state

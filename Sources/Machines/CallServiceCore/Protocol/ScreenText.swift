@@ -14,9 +14,32 @@ public enum ScreenText {
         }
     }
 
-    /// Names come from elsewhere: control characters do not reach a terminal.
+    /// Names come from elsewhere: what steers a terminal, or turns the direction of what is beside it, does not get there.
     static func printable(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 || (0x7f...0x9f).contains($0.value) ? "\u{fffd}" : $0 }))
+        String(String.UnicodeScalarView(text.unicodeScalars.map { steers($0) ? "\u{fffd}" : $0 }))
+    }
+
+    /// Control characters, line and paragraph separators, and the marks, embeddings, overrides and isolates of the bidirectional
+    /// algorithm (Unicode Standard Annex #9).
+    private static func steers(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7f...0x9f, 0x061c, 0x200e...0x200f, 0x2028...0x202e, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// The text in one line of at most `limit` characters, the last of them `…` where there were more. A character counts for four
+    /// Unicode scalars at most, so that marks upon marks are bounded as well.
+    public static func plain(_ text: String, limit: Int) -> String {
+        var scalars = String.UnicodeScalarView()
+        for scalar in text.unicodeScalars.lazy.drop(while: { $0 == " " }) {
+            guard scalars.count < max(0, limit) * 4 else { break }
+            scalars.append(steers(scalar) ? "\u{fffd}" : scalar)
+        }
+        while scalars.last == " " { scalars.removeLast() }
+        let line = String(scalars)
+        let isCut = scalars.count >= max(0, limit) * 4 || line.count > limit
+        return isCut ? String(line.prefix(max(0, limit - 1))) + "…" : line
     }
 
     /// The command's word for a button.

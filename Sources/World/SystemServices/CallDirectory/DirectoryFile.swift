@@ -83,44 +83,42 @@ public final class DirectoryFile: CallDirectoryIndex, Sendable {
     /// Writes the lists that come out of `load`, over those of the file at `path`. A fault leaves the file alone.
     ///
     /// The new file is written beside the old one and takes its place by a rename: whoever reads sees the one or the other.
-    public static func write(_ load: inout DirectoryLoad, to path: String) throws {
+    public static func write(_ load: inout DirectoryLoad, to path: String) throws { try write(&load, to: path, by: SystemDirectoryDisk()) }
+
+    package static func write(_ load: inout DirectoryLoad, to path: String, by disk: some DirectoryDisk) throws {
         if let fault = load.fault { throw fault.error }
         let lists = load.isIncremental ? DirectoryLists(DirectoryFile(path: path), changedBy: &load) : DirectoryLists(whole: load)
-        let folder = URL(filePath: path).deletingLastPathComponent()
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let new = path + ".new"
-        guard FileManager.default.createFile(atPath: new, contents: nil, attributes: [.posixPermissions: 0o600]),
-            let handle = FileHandle(forWritingAtPath: new)
-        else { throw DirectoryError.unknown }
         do {
-            try write(lists, to: handle)
-            try handle.synchronize()
-            try handle.close()
+            let file = try disk.create(new)
+            defer { try? file.close() }
+            try write(lists) { try disk.write($0, to: file) }
+            try disk.synchronize(file)
+            try disk.rename(new, to: path)
         } catch {
-            try? FileManager.default.removeItem(atPath: new)
+            disk.remove(new)
             throw DirectoryError.unknown
         }
-        guard unsafe rename(new, path) == 0 else { throw DirectoryError.unknown }
     }
 
-    private static func write(_ lists: DirectoryLists, to handle: FileHandle) throws {
+    private static func write(_ lists: DirectoryLists, _ take: (Data) throws -> Void) throws {
         var header = Data(magic)
         for count in [lists.blocked.count, lists.labelled.count, lists.labelText.count] {
             unsafe withUnsafeBytes(of: Int64(count).littleEndian) { unsafe header.append(contentsOf: $0) }
         }
-        try handle.write(contentsOf: header)
-        try write(lists.blocked.map(\.littleEndian), to: handle)
-        try write(lists.labelled.map(\.littleEndian), to: handle)
-        try write(lists.labelEnds.map(\.littleEndian), to: handle)
-        try write(lists.labelText, to: handle)
+        try take(header)
+        try write(lists.blocked.map(\.littleEndian), take)
+        try write(lists.labelled.map(\.littleEndian), take)
+        try write(lists.labelEnds.map(\.littleEndian), take)
+        try write(lists.labelText, take)
     }
 
     /// In portions, so that the file is never in memory a second time.
-    private static func write<Element: BitwiseCopyable>(_ elements: [Element], to handle: FileHandle) throws {
+    private static func write<Element: BitwiseCopyable>(_ elements: [Element], _ take: (Data) throws -> Void) throws {
         var rest = elements[...]
         while !rest.isEmpty {
             let portion = rest.prefix(65_536)
-            try handle.write(contentsOf: unsafe portion.withUnsafeBytes { unsafe Data($0) })
+            try take(unsafe portion.withUnsafeBytes { unsafe Data($0) })
             rest = rest.dropFirst(portion.count)
         }
     }

@@ -43,6 +43,8 @@ package final class AppLink: @unchecked Sendable {
         var held: [ServiceMessage] = []
         var isTerminated = false
         var pushUnderWay: UInt64 = 0
+        /// Whose audio the service activated last, and not deactivated.
+        var activeProvider: ProviderID?
         /// What a service that begins anew must be told again, oldest first.
         var standing: [(key: String, message: AppMessage)] = []
     }
@@ -116,29 +118,38 @@ package final class AppLink: @unchecked Sendable {
         if isKept { content.standing.append((key, message)) }
     }
 
-    /// The service's process is gone, with every call (PRV-6): the app is told as by the service itself.
+    /// The service's process is gone, with every call (PRV-6): the app is told as by the service itself, in its order.
     package func lost() {
         disconnect()
-        let handlers = content.withLock { content in
-            content.calls = []
-            return content.handlers
+        let (calls, observers, active, handlers) = content.withLock { content in
+            defer {
+                content.calls = []
+                content.activeProvider = nil
+            }
+            return (content.calls, content.observers.map(\.handler), content.activeProvider, content.handlers)
         }
-        for (role, handler) in handlers {
-            if case .provider(let id) = role { handler(.providerReset(id, registersAgain: false)) }
+        for var call in calls {
+            call.hasEnded = true
+            for observer in observers { observer(call) }
         }
+        if let active {
+            handlers[.audio]?(.didDeactivate(active))
+            handlers[.provider(active)]?(.didDeactivate(active))
+        }
+        let providers = handlers.keys.compactMap { if case .provider(let id) = $0 { id } else { nil } }
+        for id in providers.sorted() { handlers[.provider(id)]?(.providerReset(id, registersAgain: false)) }
     }
 
-    /// Another service answers: it is told who this is and what stands.
+    /// Another service answers: it is told who this is and what stands, before anything else is said to it.
     package func reconnect(_ connection: any ServiceConnection) {
         var descriptor = descriptor
         descriptor.isReconnecting = true
-        let standing = content.withLock { content in
+        content.withLock { content in
+            connection.send(.hello(descriptor))
+            for standing in content.standing { connection.send(standing.message) }
             content.connection = connection
             content.isReachable = true
-            return content.standing.map(\.message)
         }
-        connection.send(.hello(descriptor))
-        for message in standing { connection.send(message) }
     }
 
     /// Sends the question with a number of its own. `answer` is called once, with nil where the service is not reached.
@@ -293,7 +304,16 @@ package final class AppLink: @unchecked Sendable {
         }
         // The audio session hears of an activation too, and first: it is the app's when the app is told.
         switch message {
-        case .didActivate, .didDeactivate: content.withLock { $0.handlers[.audio] }?(message)
+        case .didActivate(let provider):
+            content.withLock { content in
+                content.activeProvider = provider
+                return content.handlers[.audio]
+            }?(message)
+        case .didDeactivate:
+            content.withLock { content in
+                content.activeProvider = nil
+                return content.handlers[.audio]
+            }?(message)
         default: break
         }
         if case .push(let number, _, _, _) = message { content.withLock { $0.pushUnderWay = number } }

@@ -55,6 +55,27 @@ import Testing
         }
     }
 
+    @Test("T-1: a delegate set in the turn of the main queue that made the provider is not late, however fast the service is")
+    func fastService() async throws {
+        var settings = CallSystem.usualSettings
+        settings.registrationDelay = .zero
+        try await withSystem(settings) { system in
+            let note = QueueNote()
+            let process = system.launch("app")
+            let provider = await MainActor.run {
+                process.run {
+                    let provider = CXProvider(configuration: CXProviderConfiguration())
+                    provider.setDelegate(note, queue: nil)
+                    return TestApp.Box(provider)
+                }
+            }
+            await system.settle()
+            #expect(note.events.all == ["begin main"])
+            #expect(system.takePitfalls() == [])
+            provider.value.invalidate()
+        }
+    }
+
     @Test("T-4: callbacks and the completion of a report come on the queue that the app gave")
     func ownQueue() async throws {
         try await withSystem { system in

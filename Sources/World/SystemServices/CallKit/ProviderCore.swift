@@ -49,6 +49,7 @@ final class ProviderCore: ActionHolder, @unchecked Sendable {
     let link: AppLink
     let id: ProviderID
     private let madeOn = pthread_self()
+    private let isOfMainQueue = ProviderCore.isOnMainQueue
     let content: Mutex<Content>
 
     init(link: AppLink, configuration: CXProviderConfiguration) {
@@ -182,12 +183,8 @@ extension ProviderCore {
     private func receive(_ message: ServiceMessage) {
         switch message {
         case .providerBegan:
-            let isMissed = content.withLock { content in
-                content.hasBegun = true
-                content.missedBegin = content.delegate == nil
-                return content.missedBegin
-            }
-            if !isMissed { call { provider, delegate in delegate.providerDidBegin(provider) } }
+            // The delegate of a provider that was made on the main queue comes in the same turn: it is not late, however fast the service is.
+            if isOfMainQueue { link.deliver(on: nil) { [self] in begun() } } else { begun() }
         case .providerReset(_, let registersAgain):
             dropAll()
             call { provider, delegate in delegate.providerDidReset(provider) }
@@ -202,6 +199,23 @@ extension ProviderCore {
             call { [link] provider, delegate in delegate.provider(provider, didDeactivate: AVAudioSession.of(link)) }
         default: break
         }
+    }
+
+    /// The main queue leaves the main thread with `dispatchMain()`.
+    private static var isOnMainQueue: Bool { Thread.isMainThread || DispatchQueue.getSpecific(key: mainQueue.value) != nil }
+    private static let mainQueue: SendableBox<DispatchSpecificKey<Bool>> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return SendableBox(key)
+    }()
+
+    private func begun() {
+        let isMissed = content.withLock { content in
+            content.hasBegun = true
+            content.missedBegin = content.delegate == nil
+            return content.missedBegin
+        }
+        if !isMissed { call { provider, delegate in delegate.providerDidBegin(provider) } }
     }
 
     private func dropAll() {

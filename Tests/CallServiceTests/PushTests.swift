@@ -234,6 +234,26 @@ import Testing
         }
     }
 
+    @Test func theBudgetOfOneLaunchDoesNotEndTheNext() {
+        system { system in
+            registered(system, handler: reports).crash()
+            #expect(system.push() == .appStarted)
+            let first = registered(system, handler: reports)
+            #expect(system.state(callA) == .ringing)
+            first.crash()
+            system.pass(.seconds(4))
+            #expect(system.push() == .appStarted)
+            system.pass(.seconds(2))
+            _ = registered(
+                system,
+                handler: { app, _ in
+                    app.report(callB)
+                    return true
+                })
+            #expect(system.state(callB) == .ringing)
+        }
+    }
+
     @Test func T139_aCompletionThatIsNotCalledIsTold() {
         system(expecting: [.pushCompletionMissing]) { system in
             _ = registered(

@@ -85,6 +85,8 @@ extension CallServiceMachine {
         pushes.waiting.append(push)
         if !pushes.launching.contains(push.bundle) {
             pushes.launching.append(push.bundle)
+            // The budget is that of this launch: an app that went away in an earlier one left its own behind.
+            cancel { $0 == .launch(push.bundle) }
             schedule(.launch(push.bundle), after: settings.launchBudget)
             if app == nil { effects.append(.launch(bundle: push.bundle)) }
         }

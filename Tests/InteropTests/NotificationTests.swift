@@ -8,13 +8,16 @@ import Testing
 
 /// `handset-callservice` as its user starts it, in a folder of the test's own.
 struct CallServiceProcess {
+    /// The program that was built with this test.
+    static let executable = URL(filePath: Bench.handset).deletingLastPathComponent().path + "/handset-callservice"
+
     let program: Subprocess
     let socket: String
 
     init(in folder: String, _ arguments: [String] = ["--ring-device", "null"], bus: String = "") async throws {
         socket = folder + "/handset/callservice.sock"
         program = try Subprocess(
-            URL(filePath: Bench.handset).deletingLastPathComponent().path + "/handset-callservice", arguments,
+            Self.executable, arguments,
             environment: [
                 "XDG_RUNTIME_DIR": folder, "XDG_STATE_HOME": folder + "/state", "XDG_CONFIG_HOME": folder + "/config",
                 "HANDSET_CALLSERVICE": socket, "DBUS_SESSION_BUS_ADDRESS": bus,

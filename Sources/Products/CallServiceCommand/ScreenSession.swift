@@ -20,7 +20,7 @@ enum ScreenSession {
         }
     }
 
-    /// Ends with the end of standard input, `quit`, or the service. Status 0, or 1 where there is no service.
+    /// Ends with the end of standard input, `quit`, or the service. Status 0, or 1 where there is no service, or none any more.
     static func run(_ path: String) -> Int32 {
         guard let client = open(path) else { return 1 }
         let screen = Mutex(ScreenState())
@@ -45,6 +45,10 @@ enum ScreenSession {
                 }
                 return true
             }
+            // Nobody waits for what is typed to a service that is gone.
+            guard !state.isLeaving.withLock({ $0 }) else { return }
+            CallServiceCommand.write("handset-callservice: the call service is gone", to: 2)
+            exit(1)
         }
         var request: RequestID = 0
         var random = SystemRandomNumberGenerator()
@@ -66,6 +70,7 @@ enum ScreenSession {
             request += 1
             guard client.send(.user(request, command)) else { return 1 }
         }
+        state.isLeaving.withLock { $0 = true }
         client.close()
         thread.join()
         return 0
@@ -141,6 +146,8 @@ enum ScreenSession {
 /// A screen that two threads see.
 private final class SharedScreen: Sendable {
     let screen: Mutex<ScreenState>
+    /// The person leaves; the connection's end is no fault then.
+    let isLeaving = Mutex(false)
 
     init(_ screen: consuming Mutex<ScreenState>) { self.screen = screen }
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make bench`: what Handset costs, against other implementations where they are installed.
 
-    scripts/bench [parse|calls|media|memory|start]...
+    scripts/bench [parse|calls|media|memory|start|wake]...
 
 Everything runs on loopback. Instruction counts and octets are checked against Benchmarks/thresholds.json: they are the same on every
 machine, while times are only printed.
@@ -18,6 +18,7 @@ import time
 
 from process import SERVER_CORE, Server, callgrind, countable, has, instructions_by_thread, instructions_in, pinned, sipp
 from rtp_calls import Calls
+from wake import measure as measure_wake
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BENCHMARKS = os.path.join(ROOT, "Benchmarks")
@@ -249,8 +250,13 @@ def start():
     print(f"    {statistics.median(times):.1f} ms (median of {len(times)}; {times[0]:.1f} to {times[-1]:.1f})")
 
 
+def wake():
+    title("From a VoIP push to the reported call of an app that did not run")
+    measure_wake(BUILT)
+
+
 def main():
-    parts = {"parse": parse, "calls": calls, "media": media, "memory": memory, "start": start}
+    parts = {"parse": parse, "calls": calls, "media": media, "memory": memory, "start": start, "wake": wake}
     chosen = sys.argv[1:] or list(parts)
     unknown = [name for name in chosen if name not in parts]
     if unknown:

@@ -15,7 +15,9 @@
 struct DelayEstimator {
     private struct Entry {
         var sequence: Int64 = -1
+        /// .max: it did not come.
         var own = Int64.max
+        /// .max: nothing came that tells of it; .min: it was no speech, so nobody waits for what tells of it.
         var any = Int64.max
     }
 
@@ -97,6 +99,15 @@ struct DelayEstimator {
         if transit > target { check() }
     }
 
+    /// Takes note of a packet that is no speech (an event, noise): nothing is lost at its place. Events are late by what they last.
+    mutating func pass(sequence: Int64) {
+        guard sequence >= 0 else { return }
+        if first < 0 { first = sequence }
+        advance(to: sequence)
+        guard sequence > highest - Self.window else { return }
+        note(sequence, own: .max, any: .min)
+    }
+
     private mutating func advance(to sequence: Int64) {
         guard sequence > highest else { return }
         if highest < 0 || sequence - highest >= Int64(Self.ringSize) {
@@ -138,6 +149,9 @@ struct DelayEstimator {
         }
     }
 
+    /// Whether it did not come, and something told of it.
+    private static func isLost(_ entry: Entry) -> Bool { entry.own == .max && entry.any != .max && entry.any != .min }
+
     /// The least and the largest transit, the one that all but the share `late` of the packets keep, the one within which
     /// there is anything of nearly all, and that within which there is what tells of the lost.
     private static func measure(
@@ -147,7 +161,7 @@ struct DelayEstimator {
         let entries = entries.span
         var (owns, lost) = (0, 0)
         for index in 0..<entries.count where entries[index].sequence > oldest {
-            if entries[index].own != .max { owns += 1 } else if entries[index].any != .max { lost += 1 }
+            if entries[index].own != .max { owns += 1 } else if isLost(entries[index]) { lost += 1 }
         }
         guard owns > 0 else { return nil }
         let last = ownWorst.count - 1
@@ -162,7 +176,7 @@ struct DelayEstimator {
                 base = min(base, own)
                 insert(own, into: &ownWorst, upTo: ownRank)
                 insert(any, into: &anyWorst, upTo: anyRank)
-            } else if any != .max {
+            } else if isLost(entries[index]) {
                 insert(any, into: &helpWorst, upTo: helpRank)
             }
         }

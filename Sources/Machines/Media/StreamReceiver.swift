@@ -200,7 +200,7 @@ struct StreamReceiver {
         _ payload: Span<UInt8>, _ sequence: Int64, _ extended: Int64, _ content: JitterBuffer.Content, _ duration: Int64,
         at now: Int64
     ) {
-        guard case .speech(let index) = content else { return }
+        guard case .speech(let index) = content else { return estimator.pass(sequence: sequence) }
         let transit = now - microseconds(extended)
         let helps = receivables[index].decoder.tellsOfLost(payload)
         estimator.isProtected = helps && receivables[index].decoder.concealsItself

@@ -18,10 +18,10 @@ package enum SystemClock {
 
     /// Date and time of day in UTC as they stand in names of files: `20261130T152236Z`.
     package static func stamp() -> String {
-        var (seconds, parts) = (time(nil), tm())
+        var (seconds, parts) = unsafe (time(nil), tm())
         _ = unsafe gmtime_r(&seconds, &parts)
         func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + "\(number)" }
-        return "\(Int(parts.tm_year) + 1900)\(two(parts.tm_mon + 1))\(two(parts.tm_mday))T"
-            + two(parts.tm_hour) + two(parts.tm_min) + two(parts.tm_sec) + "Z"
+        let date = unsafe "\(Int(parts.tm_year) + 1900)" + two(parts.tm_mon + 1) + two(parts.tm_mday)
+        return unsafe date + "T" + two(parts.tm_hour) + two(parts.tm_min) + two(parts.tm_sec) + "Z"
     }
 }

@@ -33,7 +33,7 @@ final class SimulatedCall {
     private let seconds: Int
     /// One way without impairment, in nanoseconds: what the way back, and reports, take.
     private let base: Int64
-    private var generator: Generator
+    private var generator: SplitMix64
     private var flights: [Flight] = []
     private var order = 0
     private var sent: [Sent] = []
@@ -48,7 +48,7 @@ final class SimulatedCall {
         var opus = OpusSettings(bitRate: (options["bitrate"] ?? 32) * 1000)
         if let complexity = options["complexity"] { opus.complexity = complexity }
         if let loss = options["loss"] { opus.expectedLoss = loss }
-        generator = Generator(state: UInt64(options["phase-seed"] ?? 1))
+        generator = SplitMix64(seed: UInt64(options["phase-seed"] ?? 1))
         plan = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.split(separator: " ").compactMap { Double($0) } }
         base = Int64(options["base"] ?? 20) * 1_000_000
@@ -57,7 +57,7 @@ final class SimulatedCall {
         func engine() -> MediaEngine {
             MediaEngine(
                 configuration: MediaConfiguration(bridgeRate: bridgeRate, codecs: .complete(bridgeRate: bridgeRate, opus: opus)),
-                random: RandomSource(Generator(state: 7)))
+                random: RandomSource(SplitMix64(seed: 7)))
         }
         caller = engine()
         callee = engine()

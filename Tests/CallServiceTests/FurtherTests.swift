@@ -54,7 +54,7 @@ import Testing
     @Test func T168_anEndOfACallTheAppNeverKnewIsFailed() {
         system(expecting: [.actionEndFailed]) { system in
             system.machine = CallServiceMachine(
-                settings: keeping, random: RandomSource(SeededGenerator(state: 1)), wallClock: TestSystem.start)
+                settings: keeping, random: RandomSource(SplitMix64(seed: 1)), wallClock: TestSystem.start)
             let first = system.app("one")
             first.takeCall(callA)
             first.crash()

@@ -8,7 +8,7 @@ import Testing
 /// One seeded life of a call service: random apps, a random person, pushes, interruptions, crashes.
 final class RandomLife {
     let seed: UInt64
-    var dice: SeededGenerator
+    var dice: SplitMix64
     let system: TestSystem
     var apps: [TestApp] = []
     /// Actions that were delivered and are not over, by app.
@@ -19,7 +19,7 @@ final class RandomLife {
 
     init(seed: UInt64) {
         self.seed = seed
-        dice = SeededGenerator(state: seed)
+        dice = SplitMix64(seed: seed)
         var settings = CallServiceSettings()
         settings.activatesBeforeFulfil = Bool.random(using: &dice)
         settings.deliversOneByOne = Bool.random(using: &dice)

@@ -4,19 +4,6 @@ import CallServiceCore
 import Essentials
 import Testing
 
-/// A splitmix64 generator: one seed repeats a run.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ z >> 30) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ z >> 27) &* 0x94d0_49bb_1331_11eb
-        return z ^ z >> 31
-    }
-}
-
 /// Calls of the tests.
 let callA = UUIDValue(high: 0xA, low: 0xA)
 let callB = UUIDValue(high: 0xB, low: 0xB)
@@ -60,7 +47,7 @@ final class TestSystem {
 
     init(_ settings: CallServiceSettings = CallServiceSettings(), seed: UInt64 = 1) {
         machine = CallServiceMachine(
-            settings: settings, random: RandomSource(SeededGenerator(state: seed)), wallClock: Self.start)
+            settings: settings, random: RandomSource(SplitMix64(seed: seed)), wallClock: Self.start)
     }
 
     /// An app that said hello, set its audio category and made its provider.

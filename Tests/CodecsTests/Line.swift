@@ -6,18 +6,6 @@ import Foundation
 import Media
 import RTP
 
-/// A small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 extension NegotiatedCodec {
     static func opus(_ parameters: String = "useinbandfec=1") -> NegotiatedCodec {
         NegotiatedCodec(name: "OPUS", payloadType: 96, clockRate: 48_000, channels: 2, parameters: parameters)
@@ -28,7 +16,7 @@ extension NegotiatedCodec {
 enum Speech {
     /// A gliding voice in syllables with pauses, never twice the same.
     static func voice(rate: Int, seconds: Double, seed: UInt64 = 3) -> [Int16] {
-        var random = SplitMix(state: seed)
+        var random = SplitMix64(seed: seed)
         var result: [Int16] = []
         let total = Int(Double(rate) * seconds)
         var phase = 0.0
@@ -106,7 +94,7 @@ final class Party {
         redundancy: StreamRedundancy? = nil
     ) {
         let configuration = MediaConfiguration(bridgeRate: bridgeRate, codecs: .complete(bridgeRate: bridgeRate))
-        engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix(state: 5)))
+        engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix64(seed: 5)))
         let identity = StreamIdentity(ssrc: 77, firstSequenceNumber: 65_530, firstTimestamp: 0xffff_ff00, cname: "p")
         let (stream, player, recorder) = (PortID(rawValue: 1), PortID(rawValue: 2), PortID(rawValue: 3))
         engine.handle(.openStream(stream, identity), now: .zero)

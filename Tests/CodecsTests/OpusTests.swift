@@ -129,7 +129,7 @@ import Testing
 
     @Test("random octets never trap and never write past the end", arguments: 1...8)
     func hostilePayloads(seed: UInt64) {
-        var random = SplitMix(state: seed)
+        var random = SplitMix64(seed: seed)
         let decoder = Opus(sampleRate: [8000, 16_000, 48_000][Int(seed % 3)]).makeDecoder(.opus())
         for length in [0, 1, 2, 3, 40, 1275, 1276, 1500] + (0..<300).map({ _ in Int.random(in: 0...1500, using: &random) }) {
             let payload = (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &random) }
@@ -205,7 +205,7 @@ import Testing
     @Test func payloadsOfNoUseAreCountedAndTheCallGoesOn() {
         let voice = Speech.voice(rate: 16_000, seconds: 1)
         let (left, _) = Party.call(bridgeRate: 16_000, speech: voice, milliseconds: 500)
-        var random = SplitMix(state: 4)
+        var random = SplitMix64(seed: 4)
         for number in 0..<200 {
             let payload = (0..<Int.random(in: 0...1500, using: &random)).map { _ in UInt8.random(in: .min ... .max, using: &random) }
             let packet = RTPPacket(

@@ -15,18 +15,6 @@ import SDP
 import SIP
 import SIPAgent
 
-/// SplitMix64: the same numbers each time.
-struct Dice: RandomNumberGenerator {
-    var state: UInt64 = 4475
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 struct Missing: Error {}
 
 final class PhoneOnDesk {
@@ -59,7 +47,7 @@ final class PhoneOnDesk {
         var configuration = PhoneConfiguration(audio: audio)
         configuration.agent.directCalls = .accept
         configuration.agent.transfers = transfers
-        phone = PhoneCore(configuration: configuration, cryptography: OpenSSLCryptography(), random: RandomSource(Dice()))
+        phone = PhoneCore(configuration: configuration, cryptography: OpenSSLCryptography(), random: RandomSource(SplitMix64(seed: 4475)))
         phone.handle(.listening(socket, .udp, local: address), now: now)
         drain()
     }

@@ -207,7 +207,7 @@ import Testing
             let held = OnLoop(value: Held())
             loop.execute {
                 let runtime = MediaRuntime(
-                    loop: loop, configuration: loopbackConfiguration(), random: RandomSource(SplitMix(state: 1))
+                    loop: loop, configuration: loopbackConfiguration(), random: RandomSource(SplitMix64(seed: 1))
                 ) { _ in }
                 held.value.runtime = runtime
                 runtime.perform(.openPlayer(player, path: played, loops: true))

@@ -40,7 +40,7 @@ import Testing
         let count = 10_000
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
-            var random = SplitMix(state: 1)
+            var random = SplitMix64(seed: 1)
             for index in 0..<count {
                 let packet = [UInt8](repeating: UInt8(truncatingIfNeeded: index), count: Int(random.next() % 1500))
                 let remote = SocketAddress(index % 2 == 0 ? .v4(UInt32(index)) : .v6(7, UInt64(index)), UInt16(index & 0xffff))
@@ -51,7 +51,7 @@ import Testing
             }
             done.signal()
         }
-        var random = SplitMix(state: 1)
+        var random = SplitMix64(seed: 1)
         var index = 0
         var wrong = 0
         while index < count {

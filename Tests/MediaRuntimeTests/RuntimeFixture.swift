@@ -42,17 +42,6 @@ extension EventLoop {
     }
 }
 
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
-}
-
 /// A runtime on a loop with its events one by one.
 struct Side {
     let loop: EventLoop
@@ -65,7 +54,7 @@ struct Side {
         runtime = loop.sync {
             OnLoop(
                 value: MediaRuntime(
-                    loop: loop, configuration: configuration, random: RandomSource(SplitMix(state: seed))
+                    loop: loop, configuration: configuration, random: RandomSource(SplitMix64(seed: seed))
                 ) { events.put($0) })
         }
     }

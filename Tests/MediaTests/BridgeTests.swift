@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct BridgeTests {
     static func engine(rate: Int = 8000) -> MediaEngine {
-        MediaEngine(configuration: MediaConfiguration(bridgeRate: rate), random: RandomSource(SplitMix(state: 1)))
+        MediaEngine(configuration: MediaConfiguration(bridgeRate: rate), random: RandomSource(SplitMix64(seed: 1)))
     }
 
     static func port(_ number: Int) -> PortID { PortID(rawValue: UInt32(number)) }
@@ -122,7 +122,7 @@ import Testing
         #expect(configuration.bridgeRate == 16000)
         configuration.maximumPorts = 2
         configuration.maximumConnections = 1
-        let engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix(state: 1)))
+        let engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix64(seed: 1)))
         for index in 0..<3 { engine.handle(.openEcho(Self.port(index)), now: .zero) }
         engine.handle(.openEcho(Self.port(0)), now: .zero)
         engine.handle(.connect(from: Self.port(0), to: Self.port(1)), now: .zero)

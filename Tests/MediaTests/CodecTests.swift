@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import Foundation
 import Media
 import Testing
@@ -177,7 +178,7 @@ import Testing
             ($0 as? WAVError)?.code == .unsupportedFormat
         }
         #expect { try WAVAudio(parsing: Array("RIFFxxxxWAVE".utf8)) } throws: { ($0 as? WAVError)?.code == .missingFormat }
-        var random = SplitMix(state: 5)
+        var random = SplitMix64(seed: 5)
         let whole = Self.file(tag: 1, channels: 2, bits: 16, data: [1, 2, 3, 4])
         for _ in 0..<3000 {
             var bytes = Array(whole[..<Int.random(in: 0...whole.count, using: &random)])

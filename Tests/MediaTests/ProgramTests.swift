@@ -185,7 +185,7 @@ final class MemoryProgram: ProgramLink {
 
     @Test func anyOctetsDoNoHarm() {
         for seed in 0..<200 as Range<UInt64> {
-            var random = SplitMix(state: seed)
+            var random = SplitMix64(seed: seed)
             var session = ProgramSession(ProgramSettings(.command("x"), rate: 8000))
             for _ in 0..<50 {
                 let kinds: [UInt8] = [0x41, 0x46, 0x4a, 0x4d]

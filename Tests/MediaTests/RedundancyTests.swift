@@ -139,7 +139,7 @@ import Testing
     @Test func silenceIsSentAsComfortNoiseWhereItIsAgreed() {
         let pair = Pair(bridgeRate: 8000, link: Link(seed: 4, delay: 20))
         pair.configure { $0.sendComfortNoisePayloadType = 13 }
-        var random = SplitMix(state: 8)
+        var random = SplitMix64(seed: 8)
         let room = (0..<8000 * 4).map { _ in Int16.random(in: -60...60, using: &random) }
         pair.left.play(Signals.voice(rate: 8000, seconds: 4) + room, rate: 8000)
         pair.right.record()

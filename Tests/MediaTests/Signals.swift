@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import Foundation
 
 /// Signals and measures for tests.
@@ -10,7 +11,7 @@ enum Signals {
 
     /// Something like speech: a gliding voice in syllables with pauses, never twice the same.
     static func voice(rate: Int, seconds: Double, seed: UInt64 = 3) -> [Int16] {
-        var random = SplitMix(state: seed)
+        var random = SplitMix64(seed: seed)
         var result: [Int16] = []
         let total = Int(Double(rate) * seconds)
         var phase = 0.0

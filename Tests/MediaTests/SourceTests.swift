@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func anyOctetsInAnyOrderDoNoHarm() {
-        var random = SplitMix(state: 77)
+        var random = SplitMix64(seed: 77)
         let party = party()
         var now = MonotonicTime.zero
         for _ in 0..<6000 {

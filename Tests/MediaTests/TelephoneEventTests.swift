@@ -28,7 +28,7 @@ import Testing
         #expect(Self.receive(Array(packets.dropLast(3))).digits == digit, "all ends lost")
         #expect(Self.receive([packets[9]]).digits == digit, "all but the last lost")
         #expect(Self.receive(packets + packets.map { ($0.milliseconds + 500, $0.bytes) }).digits == digit, "all twice")
-        var random = SplitMix(state: 8)
+        var random = SplitMix64(seed: 8)
         for _ in 0..<10 {
             let shuffled = packets.map { ($0.milliseconds + Double.random(in: 0...60, using: &random), $0.bytes) }
                 .sorted { $0.0 < $1.0 }

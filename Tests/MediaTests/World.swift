@@ -4,18 +4,6 @@ import Essentials
 import Media
 import RTP
 
-/// A small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 final class Collector: RecorderSink {
     var samples: [Int16] = []
     var rate = 0
@@ -53,7 +41,7 @@ final class Party {
     init(_ address: String, bridgeRate: Int = 16000, seed: UInt64 = 1, settings: ((inout MediaConfiguration) -> Void)? = nil) {
         var configuration = MediaConfiguration(bridgeRate: bridgeRate)
         settings?(&configuration)
-        engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix(state: seed)))
+        engine = MediaEngine(configuration: configuration, random: RandomSource(SplitMix64(seed: seed)))
         self.address = Self.socketAddress(address)
         self.configuration = StreamConfiguration(
             remote: nil, remoteRTCP: nil, codec: .pcmu, receivable: [.pcmu, .pcma], sendEventPayloadType: 101,
@@ -135,7 +123,7 @@ final class Party {
 
 /// What a link does to packets, from one seed.
 struct Link {
-    var random: SplitMix
+    var random: SplitMix64
     var loss = 0.0
     var duplication = 0.0
     /// Milliseconds.
@@ -145,7 +133,7 @@ struct Link {
     private var order = 0
 
     init(seed: UInt64, loss: Double = 0, duplication: Double = 0, delay: Int = 0, jitter: Int = 0) {
-        random = SplitMix(state: seed)
+        random = SplitMix64(seed: seed)
         self.loss = loss
         self.duplication = duplication
         self.delay = delay

@@ -159,7 +159,7 @@ private actor Counter {
         let log = OnLoop(value: Log())
         let expected = Mutex<[Int]>([])
         loop.execute {
-            var random = SplitMix(state: seed)
+            var random = SplitMix64(seed: seed)
             var armed: [(tick: Int64, id: Int, token: TimerToken)] = []
             for id in 0..<500 {
                 let tick = Int64.random(in: 1...20_000, using: &random)
@@ -199,15 +199,4 @@ private final class Log {
     var entries: [(Int, MonotonicTime)] = []
     var timer: LoopTimer?
     var victim: TimerToken?
-}
-
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
 }

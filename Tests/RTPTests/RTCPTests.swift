@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import RTP
 import Testing
 
@@ -98,7 +99,7 @@ import Testing
     }
 
     @Test func anyOctetsEndInsideThem() {
-        var random = SplitMix(state: 2)
+        var random = SplitMix64(seed: 2)
         let types: [UInt8] = [200, 201, 202, 203, 204, 207]
         for _ in 0..<20_000 {
             var bytes = (0..<Int.random(in: 0...80, using: &random)).map { _ in UInt8.random(in: 0...9, using: &random) }

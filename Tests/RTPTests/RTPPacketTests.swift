@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import RTP
 import Testing
 
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test func anyOctetsGiveAPacketInsideThemOrAnError() {
-        var random = SplitMix(state: 1)
+        var random = SplitMix64(seed: 1)
         for _ in 0..<20_000 {
             var bytes = (0..<Int.random(in: 0...48, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
             if !bytes.isEmpty, Bool.random(using: &random) { bytes[0] = 0x80 | bytes[0] & 0x3f }
@@ -87,17 +88,5 @@ import Testing
         #expect(TelephoneEvent.code(ofDigit: "c") == 14)
         #expect(TelephoneEvent.code(ofDigit: "é") == nil)
         for code in UInt8(16)...255 { #expect(TelephoneEvent.digit(ofCode: code) == nil) }
-    }
-}
-
-/// A small seeded generator.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

@@ -181,7 +181,7 @@ import Testing
     @Test("calls come about, are held and end over links that lose packets", arguments: [0, 5, 20], 1...40)
     func lossyCalls(percent: Int, seed: Int) throws {
         let pair = Pair(seed: UInt64(seed))
-        var dice = SeededGenerator(UInt64(seed &* 31 &+ percent))
+        var dice = SplitMix64(seed: UInt64(seed &* 31 &+ percent))
         pair.network.loses = { _ in Int(dice.next() % 100) < percent }
         pair.network.delay = .milliseconds(30)
         for node in [pair.alice, pair.bob] {
@@ -214,7 +214,7 @@ import Testing
     func determinism() throws {
         func trace() throws -> [[UInt8]] {
             let pair = Pair(seed: 7)
-            var dice = SeededGenerator(99)
+            var dice = SplitMix64(seed: 99)
             pair.network.loses = { _ in dice.next() % 10 == 0 }
             let (alice, _) = try pair.establish()
             pair.on(pair.alice) { $0.hangUp(alice, now: $1) }

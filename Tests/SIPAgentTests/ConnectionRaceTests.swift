@@ -20,7 +20,7 @@ private final class RaceBench {
     init(prefersIPv6: Bool = false, listensOnIPv6: Bool = true) {
         var configuration = UserAgentConfiguration()
         configuration.location.prefersIPv6 = prefersIPv6
-        agent = UserAgent(configuration: configuration, cryptography: ToyCryptography(), random: RandomSource(SeededGenerator(7)))
+        agent = UserAgent(configuration: configuration, cryptography: ToyCryptography(), random: RandomSource(SplitMix64(seed: 7)))
         agent.handle(.listening(FlowID(rawValue: 1), .tcp, local: SocketAddress(.v4(0xc000_0263), 5060)), now: now)
         if listensOnIPv6 {
             agent.handle(.listening(FlowID(rawValue: 3), .tcp, local: SocketAddress(.v6(0x2001_0db8_0000_0000, 99), 5060)), now: now)

@@ -22,7 +22,7 @@ import Testing
         return pair.network.log.map(\.packet.bytes)
     }
 
-    static func mutate(_ bytes: [UInt8], _ dice: inout SeededGenerator) -> [UInt8] {
+    static func mutate(_ bytes: [UInt8], _ dice: inout SplitMix64) -> [UInt8] {
         var bytes = bytes
         for _ in 0..<Int(dice.next() % 4) where !bytes.isEmpty {
             let place = Int(dice.next() % UInt64(bytes.count))
@@ -42,7 +42,7 @@ import Testing
         let material = try Self.material()
         // The same seed as the material: its tags, branches and Call-IDs are met again.
         let pair = Pair(seed: 3)
-        var dice = SeededGenerator(UInt64(seed))
+        var dice = SplitMix64(seed: UInt64(seed))
         for node in [pair.alice, pair.bob] {
             node.onEvent = { event in
                 pair.network.later(.milliseconds(5)) {

@@ -105,7 +105,7 @@ private final class Storm {
         }
     }
 
-    private lazy var generator = SeededGenerator(random.next())
+    private lazy var generator = SplitMix64(seed: random.next())
 
     /// Answers what is still open and lets the timers run out.
     func calm() {

@@ -6,20 +6,7 @@ import Foundation
 import SIP
 import SIPAgent
 
-/// A generator that repeats: SplitMix64.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
-func seeded(_ seed: UInt64 = 1) -> RandomSource { RandomSource(SeededGenerator(seed)) }
+func seeded(_ seed: UInt64 = 1) -> RandomSource { RandomSource(SplitMix64(seed: seed)) }
 
 /// A message from its lines; the empty line and CRLF are added.
 func octets(_ lines: String..., body: String = "") -> [UInt8] {
@@ -154,6 +141,9 @@ final class Bench {
     }
     var failures: [(TransactionID, TransactionFailure)] {
         events.compactMap { if case .failed(let id, let failure) = $0 { (id, failure) } else { nil } }
+    }
+    var notices: [StackNotice] {
+        events.compactMap { if case .notice(let notice) = $0 { notice } else { nil } }
     }
     var ended: [TransactionID] {
         events.compactMap { if case .ended(let id) = $0 { id } else { nil } }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import SIP
 import Testing
 
@@ -136,7 +137,7 @@ import Testing
     }
 
     @Test func `random cuts of a long stream give the same messages`() {
-        var generator = SeededGenerator(state: 20)
+        var generator = SplitMix64(seed: 20)
         let stream = Array(repeating: register + invite, count: 20).flatMap(\.self)
         for _ in 0..<50 {
             var pieces: [[UInt8]] = []

@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import Foundation
 import Media
 import Testing
 import VoiceProcessing
-
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var value = state
-        value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-        return value ^ (value >> 31)
-    }
-}
 
 /// A room in virtual time: what the loudspeaker is given comes back into the microphone delayed, filtered and quieter.
 struct EchoRoom {
@@ -30,7 +20,7 @@ struct EchoRoom {
 
     /// The room's answer to a click, of unit energy: the direct way, 120 reflections, and the dull sound of a small loudspeaker.
     func response(seed: UInt64 = 1) -> [(lag: Int, gain: Double)] {
-        var random = SplitMix(state: seed)
+        var random = SplitMix64(seed: seed)
         var taps: [(lag: Int, gain: Double)] = [(0, 0.7), (1, 0.4), (2, 0.1)]
         for _ in 0..<120 {
             let lag = Int.random(in: 3..<Int(reverberation * 0.7 * Double(rate)), using: &random)

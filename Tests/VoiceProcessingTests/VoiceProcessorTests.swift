@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
 import Foundation
 import Media
 import Testing
@@ -85,7 +86,7 @@ import VoiceProcessing
 
     @Test func noiseIsMadeQuieter() throws {
         for wanted in [VoiceProcessing(suppressesNoise: true), VoiceProcessing(echoCancellation: .tail(10), suppressesNoise: true)] {
-            var random = SplitMix(state: 4)
+            var random = SplitMix64(seed: 4)
             let noise = (0..<16_000 * 6).map { _ in Int16.random(in: -600...600, using: &random) }
             let run = EchoRoom().run(try Self.processor(wanted), far: [Int16](repeating: 0, count: noise.count), near: noise)
             let fall = EchoRoom.level(noise[80_000...]) - EchoRoom.level(run.output[80_000...])

@@ -47,7 +47,7 @@ public final class CallSystem: Sendable {
     ///   - settings: deadlines, limits and switches of the service; registration of a provider takes a millisecond.
     ///   - seed: of all that is random.
     public init(settings: CallServiceSettings = CallSystem.usualSettings, seed: UInt64 = 1) {
-        let random = RandomSource(SplitMix(state: seed))
+        let random = RandomSource(SplitMix64(seed: seed))
         state = Mutex(
             State(machine: CallServiceMachine(settings: settings, random: random, wallClock: WallTime(CallSystem.start))))
         directoryFolder = FileManager.default.temporaryDirectory.appending(path: "handset-directories-\(UUID().uuidString)").path
@@ -214,19 +214,6 @@ public final class CallSystem: Sendable {
     func forget(_ app: AppID) {
         _ = state.withLock { $0.apps.removeValue(forKey: app) }
         feed { $0.machine.disconnect(app, now: $0.now) }
-    }
-}
-
-/// Repeats itself for the same seed (Steele, Lea, Flood 2014: SplitMix64).
-private struct SplitMix: RandomNumberGenerator, Sendable {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
     }
 }
 

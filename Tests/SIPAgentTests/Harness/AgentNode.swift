@@ -33,7 +33,7 @@ final class AgentNode: Node {
         configure(&configuration)
         agent = UserAgent(
             configuration: configuration, cryptography: ToyCryptography(),
-            random: RandomSource(SeededGenerator(seed &* 1000 &+ UInt64(last))))
+            random: RandomSource(SplitMix64(seed: seed &* 1000 &+ UInt64(last))))
         network.nodes.append(self)
         agent.handle(.listening(socket, .udp, local: self.address), now: network.now)
         agent.handle(.listening(FlowID(rawValue: 3), .tcp, local: self.address), now: network.now)

@@ -7,25 +7,12 @@ import Essentials
 import SIP
 import SIPAgent
 
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-    init(_ seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 /// No cryptography: enough to see that the same input gives the same digest and another one does not.
 struct ToyCryptography: Cryptography {
     func hash(_ algorithm: HashAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
         var state: UInt64 = algorithm == .md5 ? 1 : 2
         for byte in bytes { state = (state ^ UInt64(byte)) &* 0x100_0000_01b3 }
-        var generator = SeededGenerator(state)
+        var generator = SplitMix64(seed: state)
         return (0..<algorithm.length).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     }
 }

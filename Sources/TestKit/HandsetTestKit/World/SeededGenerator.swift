@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Essentials
+
 /// A generator of random numbers that repeats itself for the same seed: xoshiro256**, started by SplitMix64.
 ///
 /// For simulations and tests only: what it gives can be foretold.
@@ -7,15 +9,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: (UInt64, UInt64, UInt64, UInt64)
 
     public init(seed: UInt64) {
-        var mixer = seed
-        func next() -> UInt64 {
-            mixer &+= 0x9e37_79b9_7f4a_7c15
-            var value = mixer
-            value = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-            value = (value ^ (value >> 27)) &* 0x94d0_49bb_1331_11eb
-            return value ^ (value >> 31)
-        }
-        state = (next(), next(), next(), next())
+        var mixer = SplitMix64(seed: seed)
+        state = (mixer.next(), mixer.next(), mixer.next(), mixer.next())
     }
 
     /// A generator of its own for a named part, so that adding one part does not change the luck of the others.

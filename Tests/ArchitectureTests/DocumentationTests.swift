@@ -45,15 +45,24 @@ import Testing
     /// The modules of the running build, and the module maps of the C targets that they need.
     static var searchPaths: [String] {
         var options = ["-I", Repository.buildFolder.appending(path: "Modules").path]
-        for name in Repository.folders(below: "Sources/World") where name.hasPrefix("C") {
-            let folder = Repository.root.appending(path: "Sources/World/\(name)").path
-            let maps = [folder + "/module.modulemap", Repository.buildFolder.appending(path: "\(name).build/module.modulemap").path]
-            for map in maps where FileManager.default.fileExists(atPath: map) { options += ["-Xcc", "-fmodule-map-file=\(map)"] }
+        let world = Repository.folders(below: "Sources/World").flatMap { name in
+            [name] + Repository.folders(below: "Sources/World/\(name)").map { "\(name)/\($0)" }
+        }
+        for path in world where Self.isCTarget(path) {
+            let folder = Repository.root.appending(path: "Sources/World/\(path)").path
+            let built = Repository.buildFolder.appending(path: "\(path.split(separator: "/").last ?? "").build/module.modulemap").path
+            for map in [folder + "/module.modulemap", built] where FileManager.default.fileExists(atPath: map) {
+                options += ["-Xcc", "-fmodule-map-file=\(map)"]
+            }
             options += ["-Xcc", "-I\(folder)/include"]
         }
-        let numbers = Repository.buildFolder.appending(path: "CPhoneNumbers.build/module.modulemap").path
-        if FileManager.default.fileExists(atPath: numbers) { options += ["-Xcc", "-fmodule-map-file=\(numbers)"] }
         return options
+    }
+
+    /// A C target is named `C…`: `CCares`, not `CallKit`.
+    private static func isCTarget(_ path: String) -> Bool {
+        let name = path.split(separator: "/").last ?? ""
+        return name.first == "C" && name.dropFirst().first?.isUppercase == true
     }
 
     @Test func everySystemLibraryOfTheManifestIsDescribed() throws {

@@ -41,6 +41,28 @@ extension Interop {
             }
         }
 
+        /// Hears what a loudspeaker of the server plays.
+        struct Listener {
+            private let process: Subprocess
+            private let file: String
+
+            init(to device: String, of server: Server) throws {
+                file = server.folder + "/\(device).raw"
+                process = try Subprocess(
+                    "/usr/bin/parec", ["--device=\(device).monitor", "--rate=16000", "--channels=1", "--format=s16le", "--raw", file],
+                    environment: ["PULSE_SERVER": server.address])
+            }
+
+            /// Stops, and counts what was heard.
+            func loudSamples(above limit: Int) async throws -> Int {
+                await process.stop()
+                let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
+                return stride(from: 0, to: bytes.count - 1, by: 2).count {
+                    abs(Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))) > limit
+                }
+            }
+        }
+
         static func wait(_ device: any SoundDevice, seconds: Double, until isIt: (SoundDeviceState) -> Bool) async throws -> Bool {
             for _ in 0..<Int(seconds * 100) {
                 if isIt(device.state) { return true }
@@ -211,29 +233,13 @@ extension Interop {
 
             let device = SoundDevices.open("default", rate: 16_000, server: server.address)
             #expect(try await Self.wait(device, seconds: 5) { $0 == .ready }, "\(device.state)")
-            func recording(_ sink: String) throws -> Subprocess {
-                try Subprocess(
-                    "/usr/bin/parec",
-                    [
-                        "--device=\(sink).monitor", "--rate=16000", "--channels=1", "--format=s16le", "--raw",
-                        "\(server.folder)/\(sink).raw",
-                    ],
-                    environment: ["PULSE_SERVER": server.address])
-            }
-            let recorders = [try recording("spk"), try recording("other")]
+            let listeners = try ["spk", "other"].map { try Listener(to: $0, of: server) }
             let tone = (0..<160).map { Int16(12_000 * sin(2 * .pi * 500 * Double($0) / 16_000)) }
             _ = try await Self.run(device, 300) { _ in tone }
             // The user chooses another loudspeaker: the call goes on there.
             try await Self.control(server, "set-default-sink", "other")
             _ = try await Self.run(device, 300) { _ in tone }
-            for recorder in recorders { await recorder.stop() }
-            for sink in ["spk", "other"] {
-                let bytes = [UInt8](try Data(contentsOf: URL(filePath: "\(server.folder)/\(sink).raw")))
-                let loud = stride(from: 0, to: bytes.count - 1, by: 2).count {
-                    abs(Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))) > 6000
-                }
-                #expect(loud > 8000, "\(loud) loud samples at \(sink)")
-            }
+            for listener in listeners { #expect(try await listener.loudSamples(above: 6000) > 8000, "\(listener)") }
             device.close()
             await server.stop()
         }
@@ -269,22 +275,14 @@ extension Interop {
             let server = try await Server()
             let answering = try Bench.handset(["answer", "--play", Bench.english, "--listen", "127.0.0.1:0", "--calls", "1"])
             let port = try #require(try await answering.wait(for: "listening", ["transport": "udp"])["port"] as? Double)
-            let file = server.folder + "/spk.raw"
-            let recorder = try Subprocess(
-                "/usr/bin/parec", ["--device=spk.monitor", "--rate=16000", "--channels=1", "--format=s16le", "--raw", file],
-                environment: ["PULSE_SERVER": server.address])
+            let listener = try Listener(to: "spk", of: server)
             let calling = try Subprocess(
                 Bench.handset,
                 ["call", "sip:x@127.0.0.1:\(Int(port))", "--listen", "127.0.0.1:0", "--json", "--device", "alsa:pulse", "--duration", "5"],
                 environment: ["PULSE_SERVER": server.address])
             #expect(try await calling.exitStatus(within: 20) == 0)
-            await recorder.stop()
             #expect(calling.events("sound").contains { $0["state"] as? String == "ready" }, "\(calling.transcript)")
-            let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
-            let loud = stride(from: 0, to: bytes.count - 1, by: 2).count {
-                abs(Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))) > 1000
-            }
-            #expect(loud > 4000, "\(loud) loud samples of \(bytes.count / 2)")
+            #expect(try await listener.loudSamples(above: 1000) > 4000)
             await answering.stop()
             await server.stop()
         }
@@ -293,10 +291,7 @@ extension Interop {
         @Test func ringingHasItsOwnDeviceAndLevelsAreTold() async throws {
             let server = try await Server()
             try await Self.control(server, "load-module", "module-null-sink", "sink_name=bell", "rate=48000", "channels=1")
-            let file = server.folder + "/bell.raw"
-            let recorder = try Subprocess(
-                "/usr/bin/parec", ["--device=bell.monitor", "--rate=16000", "--channels=1", "--format=s16le", "--raw", file],
-                environment: ["PULSE_SERVER": server.address])
+            let listener = try Listener(to: "bell", of: server)
             let answering = try Subprocess(
                 Bench.handset,
                 [
@@ -308,12 +303,7 @@ extension Interop {
                 ["call", "sip:x@127.0.0.1:\(Int(port))", "--listen", "127.0.0.1:0", "--play", Bench.english, "--duration", "4"])
             #expect(try await calling.exitStatus(within: 30) == 0)
             #expect(try await answering.exitStatus(within: 10) == 0)
-            await recorder.stop()
-            let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
-            let loud = stride(from: 0, to: bytes.count - 1, by: 2).count {
-                abs(Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))) > 500
-            }
-            #expect(loud > 4000, "\(loud) loud samples of the bell in \(bytes.count / 2)")
+            #expect(try await listener.loudSamples(above: 500) > 4000)
             let levels = answering.events("level")
             #expect(levels.count >= 10 && levels.contains { ($0["heard"] as? Double ?? -96) > -40 }, "\(answering.transcript)")
             #expect(answering.events("voice").contains { $0["state"] as? String == "on" })
@@ -325,22 +315,14 @@ extension Interop {
             let server = try await Server()
             let answering = try Bench.handset(["answer", "--play", Bench.english, "--listen", "127.0.0.1:0", "--calls", "1"])
             let port = try #require(try await answering.wait(for: "listening", ["transport": "udp"])["port"] as? Double)
-            let file = server.folder + "/spk.raw"
-            let recorder = try Subprocess(
-                "/usr/bin/parec", ["--device=spk.monitor", "--rate=16000", "--channels=1", "--format=s16le", "--raw", file],
-                environment: ["PULSE_SERVER": server.address])
+            let listener = try Listener(to: "spk", of: server)
             let calling = try Subprocess(
                 Bench.handset,
                 ["call", "sip:x@127.0.0.1:\(Int(port))", "--listen", "127.0.0.1:0", "--json", "--device", "default", "--duration", "4"],
                 environment: ["PULSE_SERVER": server.address])
             #expect(try await calling.exitStatus(within: 15) == 0)
-            await recorder.stop()
             #expect(calling.events("warning").isEmpty, "\(calling.transcript)")
-            let bytes = [UInt8](try Data(contentsOf: URL(filePath: file)))
-            let loud = stride(from: 0, to: bytes.count - 1, by: 2).count {
-                abs(Int(Int16(bitPattern: UInt16(bytes[$0]) | UInt16(bytes[$0 + 1]) << 8))) > 1000
-            }
-            #expect(loud > 4000, "\(loud) loud samples of \(bytes.count / 2)")
+            #expect(try await listener.loudSamples(above: 1000) > 4000)
             await answering.stop()
             await server.stop()
         }

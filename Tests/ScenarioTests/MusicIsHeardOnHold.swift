@@ -39,7 +39,11 @@ import Testing
 
         let resumed = try alice.invite(bob, "1002", body: ours, tag: answer.to.tag)
         alice.acknowledge(bob, "1002", resumed)
+        alice.hangUp(music, "1004", offer)
+        office.world.run(for: .seconds(1))
+        try bob.listen(to: bob.liveCalls, as: "bob after")
         office.world.run(for: .seconds(2))
+        #expect(bob.strength(of: 600, in: "bob after") < 0.05 && music.liveCalls.isEmpty)
         let holds = bob.events.compactMap { if case .hold(_, let side, let isHeld) = $0.event { "\(side) \(isHeld)" } else { nil } }
         #expect(holds == ["remote true", "remote false"])
         for phone in [bob, music] { phone.silence() }
@@ -91,6 +95,12 @@ import Testing
             if let body { ack.setBody(Self.wire(body), type: "application/sdp") }
             peer.send(ack, to: SocketAddress(phone.host.address, 5060))
             office.world.run(for: .milliseconds(200))
+        }
+
+        /// Ends a call that an INVITE of ours began.
+        func hangUp(_ phone: SimulatedPhone, _ user: String, _ answer: SIPMessage) {
+            sequence += 1
+            peer.send(request(.bye, phone, user, tag: answer.to.tag, sequence), to: SocketAddress(phone.host.address, 5060))
         }
 
         /// The description in a message, a line each, with another direction if one is given.

@@ -39,5 +39,10 @@ struct SignallingTrace {
 
     func count(_ step: String) -> Int { entries.count { $0.step == step } }
 
+    /// How many requests of a method were sent, each counted once however often it was sent again (RFC 3261 §17.1.1.2, §17.1.2.2).
+    func requests(_ method: String) -> Int {
+        Set(entries.filter { $0.step == "sent " + method }.map { "\($0.field("Call-ID") ?? "") \($0.field("CSeq") ?? "")" }).count
+    }
+
     func times(_ step: String) -> [Double] { entries.filter { $0.step == step }.map(\.time) }
 }

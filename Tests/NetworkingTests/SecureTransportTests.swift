@@ -97,6 +97,37 @@ private let shared = Result {
         }
     }
 
+    @Test func `handshakes that never go on are bounded in number from one address, and in time`() throws {
+        try withLoop { loop in
+            var limits = TransportLimits()
+            limits.handshakesPerSource = 2
+            limits.secure.handshakeTime = .milliseconds(300)
+            let (one, two) = (Side(loop), Side(loop, limits: limits))
+            let (_, address) = try two.listen(.tls, loopbackV4, tls: server)
+            let started = ContinuousClock.now
+            for id in [2, 4, 6] as [UInt64] {
+                one.perform(.connect(FlowID(rawValue: id), .tcp, to: address, name: nil, tls: nil))
+                // A first piece of a handshake, and no more.
+                one.perform(.send([22, 3, 1], FlowID(rawValue: id), to: address))
+            }
+            var closed: [FlowID: ContinuousClock.Instant] = [:]
+            while closed.count < 3, let input = one.inputs.take() {
+                if case .closed(let flow, _) = input { closed[flow] = .now }
+            }
+            #expect(closed.count == 3)
+            let times = closed.values.sorted()
+            #expect(times[1] - started >= .milliseconds(300), "two were waited for")
+            #expect(two.counter(.handshakesRefused) == 1 && two.counter(.connectionsAccepted) == 2)
+            #expect(two.inputs.take(seconds: 0) == nil, "the machine heard of none")
+            // There is room again.
+            one.perform(.connect(FlowID(rawValue: 8), .tls, to: address, name: "example.net", tls: client))
+            guard case .accepted? = two.inputs.take() else {
+                Issue.record("nobody is let in any more")
+                return
+            }
+        }
+    }
+
     @Test func `one who speaks no TLS is cut off, and the machine hears of nothing`() throws {
         try withLoop { loop in
             let (one, two) = (Side(loop), Side(loop))

@@ -32,6 +32,27 @@ import Testing
         #expect(bench.isQuiet)
     }
 
+    @Test(
+        "A response with our branch but another Call-ID or CSeq number is none of ours",
+        arguments: [("Call-ID: o1", "Call-ID: o2"), ("CSeq: 1 ", "CSeq: 2 ")])
+    func forgedResponse(part: String, other: String) throws {
+        let bench = Bench()
+        _ = bench.send(try outgoing(.invite))
+        let message = try #require(bench.sent.last?.message)
+        let answer = String(decoding: message.makeResponse(status: 200, toTag: "t").build().bytes, as: UTF8.self)
+        #expect(answer.contains(part))
+        bench.receive(Array(answer.replacing(part, with: other).utf8))
+        bench.receive(Array(answer.replacing(message.topVia.branch ?? "?", with: "z9hG4bKother").utf8))
+        #expect(bench.responses.isEmpty && bench.stack.counters[.mismatchedResponses] == 1 && bench.stack.counters[.strayResponses] == 1)
+        bench.receive(Array(answer.utf8), from: SocketAddress(.v4(0xc000_0299), 5062))
+        #expect(bench.responses == [200], "a server with several addresses may answer from another one")
+        // The same 2xx with other To tags is that of other forks (§13.2.2.4).
+        for tag in ["u", "v", "t"] { bench.receive(message.makeResponse(status: 200, toTag: tag).build().bytes) }
+        #expect(bench.responses == [200, 200, 200, 200])
+        bench.pass(.seconds(64))
+        #expect(bench.isQuiet)
+    }
+
     @Test("The stack puts one Via with branch and rport on top and changes nothing else")
     func topVia() throws {
         let bench = Bench()

@@ -238,6 +238,144 @@ extension Bench {
         #expect(bench.closes == [further])
     }
 
+    @Test("Who connects and brings no message is let go after a time; who has brought one, or has one coming from us, may be silent")
+    func silent() throws {
+        let bench = Bench()
+        bench.connect()
+        let others = (1...4).map { (FlowID(rawValue: 5 + 2 * $0), SocketAddress(peer.ip, UInt16($0))) }
+        for (flow, remote) in others { bench.connect(flow, from: remote) }
+        // Keep-alives and half a message prove nothing.
+        bench.receive(Array("\r\n\r\n".utf8), on: others[0].0)
+        bench.receive(Array("nonsense\r\n\r\n".utf8), on: others[1].0)
+        bench.receive(request("OPTIONS", transport: "TCP"), on: others[2].0)
+        _ = bench.send(try outgoing(.options), SignallingTarget(.tcp, others[3].1))
+        #expect(bench.closes == [others[1].0], "what is no SIP")
+        bench.pass(.seconds(63))
+        #expect(bench.closes == [others[1].0])
+        bench.pass(.seconds(1))
+        #expect(bench.closes == [others[1].0, accepted, others[0].0])
+        #expect(bench.stack.counters[.silentConnections] == 2 && bench.notices.map(\.cause.code) == ["transport.connection-silent"])
+        for (flow, _) in [(accepted, peer), others[0], others[1]] { bench.input(.closed(flow, .closedLocally)) }
+        bench.pass(.seconds(1000))
+        #expect(bench.closes.count == 3 && bench.stack.connectionCount == 2)
+    }
+
+    @Test("A server of ours may dial and wait, and the limit can be switched off")
+    func silentServer() {
+        let bench = Bench()
+        bench.stack.exemptSources = [peer.ip]
+        bench.connect()
+        bench.pass(.seconds(1000))
+        #expect(bench.closes.isEmpty)
+        var configuration = StackConfiguration()
+        configuration.silentConnection = .zero
+        let patient = Bench(configuration)
+        patient.connect()
+        patient.pass(.seconds(1000))
+        #expect(patient.closes.isEmpty && patient.isQuiet)
+    }
+
+    @Test("One address takes no more than its share of connections, and leaves room for others")
+    func connectionShare() throws {
+        var configuration = StackConfiguration()
+        configuration.acceptedConnectionsPerSource = 2
+        let bench = Bench(configuration)
+        for number in 1...4 as ClosedRange<UInt64> {
+            bench.connect(FlowID(rawValue: 5 + 2 * number), from: SocketAddress(peer.ip, UInt16(number)))
+        }
+        #expect(bench.closes.map(\.rawValue) == [11, 13] && bench.stack.counters[.connectionsOverShare] == 2)
+        #expect(bench.notices.map(\.cause.code) == ["transport.connection-share"])
+        #expect(bench.notices[0].cause.evidence.contains(.init("limit", "acceptedConnectionsPerSource 2")))
+        bench.connect(FlowID(rawValue: 101), from: SocketAddress(.v4(0xc000_0299), 1))
+        bench.input(.closed(FlowID(rawValue: 7), .closedByPeer))
+        bench.connect(FlowID(rawValue: 103), from: SocketAddress(peer.ip, 9))
+        #expect(bench.closes.count == 2 && bench.stack.connectionCount == 3)
+        // A whole IPv6 network is one source.
+        for number in 1...3 as ClosedRange<UInt64> {
+            bench.connect(FlowID(rawValue: 201 + 2 * number), from: SocketAddress(.v6(0x2001_0db8_0000_0001, number), 5060))
+        }
+        #expect(bench.closes.map(\.rawValue) == [11, 13, 207])
+    }
+
+    /// A response with so many header fields more.
+    private func bloated(_ message: SIPMessage, _ fields: Int) -> [UInt8] {
+        var builder = message.makeResponse(status: 200, toTag: "t")
+        for number in 0..<fields { if let name = HeaderName("X-\(number)") { builder.add(name, "1") } }
+        return builder.build().bytes
+    }
+
+    @Test("A response beyond a limit is counted and told once, with the limit's name; others' are dropped in silence")
+    func unreadableResponse() throws {
+        let bench = Bench()
+        let id = bench.send(try outgoing(.options))
+        let message = try #require(bench.sent.last?.message)
+        bench.receive(bloated(message, 300))
+        bench.receive(bloated(message, 300))
+        let cause = try #require(bench.notices.first?.cause)
+        #expect(bench.notices.count == 1 && cause.code == "transport.response-unreadable")
+        #expect(cause.evidence.contains(.init("error", "sip.limit.fields")) && cause.evidence.contains(.init("limit", "headerFields 256")))
+        #expect(bench.stack.counters[.dropped] == 2 && bench.stack.counters[.unreadableResponses] == 1)
+        // Nobody's transaction, and no response.
+        let stranger = String(decoding: bloated(message, 300), as: UTF8.self).replacing(message.topVia.branch ?? "", with: "z9hG4bKother")
+        bench.receive(Array(stranger.utf8))
+        bench.receive(Array("INVITE sip:bob@192.0.2.1 SIP/2.0\r\n\r\n".utf8))
+        #expect(bench.notices.count == 1)
+        bench.pass(.seconds(33))
+        #expect(bench.failures.map(\.0) == [id] && bench.failures.map(\.1) == [.timedOut] && bench.isQuiet)
+    }
+
+    @Test(
+        "Every limit of the parser that a response passes is told by its name",
+        arguments: [
+            ("headerFields 256", "sip.limit.fields"), ("headLength 32768", "sip.limit.head"),
+            ("startLineLength 8192", "sip.limit.start-line"),
+        ])
+    func everyLimit(limit: String, code: String) throws {
+        let bench = Bench()
+        _ = bench.send(try outgoing(.options))
+        let message = try #require(bench.sent.last?.message)
+        let text = String(decoding: message.makeResponse(status: 200, toTag: "t").build().bytes, as: UTF8.self)
+        let changed =
+            switch code {
+            case "sip.limit.fields": String(decoding: bloated(message, 300), as: UTF8.self)
+            case "sip.limit.head": text.replacing("Call-ID:", with: "X: " + String(repeating: "x", count: 33_000) + "\r\nCall-ID:")
+            default: text.replacing("200 OK", with: "200 " + String(repeating: "x", count: 9_000))
+            }
+        bench.receive(Array(changed.utf8))
+        #expect(bench.notices.first?.cause.evidence.prefix(2) == [.init("error", code), .init("limit", limit)])
+    }
+
+    @Test("A stream that breaks off in a response beyond the limits says so before it is closed")
+    func unreadableStream() throws {
+        let bench = Bench()
+        let id = bench.send(try outgoing(.options), SignallingTarget(.tcp, there))
+        bench.input(.connected(bench.connects[0].0, local: here))
+        let head = "SIP/2.0 200 OK\r\nX: " + String(repeating: "x", count: 40_000)
+        bench.receive(Array(head.utf8), on: bench.connects[0].0)
+        #expect(bench.notices.first?.cause.evidence.contains(.init("limit", "headLength 32768")) == true && bench.notices.count == 1)
+        #expect(bench.closes == [bench.connects[0].0])
+        bench.input(.closed(bench.connects[0].0, .closedLocally))
+        #expect(bench.failures.map(\.0) == [id])
+    }
+
+    @Test("A busy stream whose pieces always end within a message is not taken for a stuck one; a stuck one is closed")
+    func busyStream() {
+        let bench = Bench()
+        bench.connect()
+        let message = request("OPTIONS", transport: "TCP")
+        let half = message.count / 2
+        bench.receive(Array(message[..<half]), on: accepted)
+        for _ in 0..<20 {
+            bench.pass(.seconds(5))
+            bench.receive(Array(message[half...] + message[..<half]), on: accepted)
+        }
+        #expect(bench.closes.isEmpty && bench.stack.counters[.streamMessagesReceived] == 20)
+        bench.pass(.seconds(29))
+        #expect(bench.closes.isEmpty)
+        bench.pass(.seconds(1))
+        #expect(bench.closes == [accepted] && bench.stack.counters[.unfinishedMessages] == 1)
+    }
+
     @Test("Over TCP nothing is sent twice")
     func reliable() throws {
         let bench = Bench()

@@ -83,7 +83,7 @@ private final class Pair {
                 }
                 _ = id
             case .failed(let id, _): failed.append(requests[id] ?? "?")
-            case .request, .ack, .cancelled, .strayResponse, .ended, .flowClosed, .connected, .keepAlive, .listening: break
+            case .request, .ack, .cancelled, .strayResponse, .ended, .flowClosed, .connected, .keepAlive, .listening, .notice: break
             }
         }
         while let event = callee.nextEvent() {
@@ -101,7 +101,7 @@ private final class Pair {
                 if !confirmed.contains(message.callID) { confirmed.append(message.callID) }
                 waiting.removeAll { $0.callID == message.callID }
             case .failed: failed.append("callee")
-            case .response, .cancelled, .strayResponse, .ended, .flowClosed, .connected, .keepAlive, .listening: break
+            case .response, .cancelled, .strayResponse, .ended, .flowClosed, .connected, .keepAlive, .listening, .notice: break
             }
         }
         carry(caller, toCallee: true)

@@ -107,6 +107,7 @@ extension SIPStack {
             return
         }
         if let timer = flow.unfinishedTimer { flowTimers.cancel(timer) }
+        prove(flow)
         var wasConnecting = false
         if case .connecting = flow.state { wasConnecting = true }
         for transaction in transactions.all(where: { $0.flow == id }) {

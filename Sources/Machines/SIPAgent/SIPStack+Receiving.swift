@@ -21,7 +21,7 @@ extension SIPStack {
             }
             events.append(.connected(id))
         case .accepted(let id, let listener, let local, let remote):
-            transport.accepted(id, listener: listener, local: local, remote: remote)
+            accept(id, listener, local: local, remote: remote, now)
         case .sendFailed(let id, let destination, let failure): sendFailed(id, destination, failure, now)
         case .closed(let id, let failure): flowClosed(id, failure, now)
         }
@@ -52,7 +52,7 @@ extension SIPStack {
             takeSTUN(octets, flow, source)
             return
         }
-        take(SIPMessage.receive(octets, limits: configuration.messageLimits), source, now)
+        take(octets, flow, source, now)
     }
 
     /// Only CR, LF or NUL: something to keep a NAT's binding alive.
@@ -76,37 +76,43 @@ extension SIPStack {
     private func receiveStream(_ octets: [UInt8], _ flow: Flow, _ source: MessageSource, _ now: MonotonicTime) {
         if case .closing = flow.state { return }
         flow.framer?.append(octets)
+        var hasFinished = false
         while let frame = flow.framer?.next() {
             switch frame {
             case .message(let message):
                 count(.streamMessagesReceived)
-                take(SIPMessage.receive(message, limits: configuration.messageLimits), source, now)
+                hasFinished = true
+                take(message, flow, source, now)
             case .keepAlivePing:
                 count(.keepAlivesReceived)
                 pong(flow, source)
             case .keepAlivePong:
                 count(.keepAlivesReceived)
                 takePong(flow)
-            case .failure:
+            case .failure(let error):
+                noticeUnreadable(streamOf: flow, error, source)
                 // RFC 3261 §18.3: where the next message begins is not known any more.
                 count(.framingFailures)
                 transport.close(flow)
             }
             if case .closing = flow.state { break }
         }
-        watchUnfinished(flow, now)
+        watchUnfinished(flow, now, restarts: hasFinished)
     }
 
     /// A message that does not come to its end takes memory and a connection: only for so long.
-    private func watchUnfinished(_ flow: Flow, _ now: MonotonicTime) {
+    ///
+    /// - Parameter restarts: another message came to its end since, so what is unfinished is a new one.
+    private func watchUnfinished(_ flow: Flow, _ now: MonotonicTime, restarts: Bool) {
         let isUnfinished: Bool
         if case .closing = flow.state { isUnfinished = false } else { isUnfinished = (flow.framer?.pendingCount ?? 0) > 0 }
         if let timer = flow.unfinishedTimer {
-            if isUnfinished { return }
+            if isUnfinished, !restarts { return }
             flowTimers.cancel(timer)
             flow.unfinishedTimer = nil
-        } else if isUnfinished {
-            flow.unfinishedTimer = flowTimers.arm(now + configuration.unfinishedMessage, flow.id)
+        }
+        if isUnfinished {
+            flow.unfinishedTimer = flowTimers.arm(now + configuration.unfinishedMessage, .unfinished(flow.id))
         }
     }
 
@@ -124,16 +130,18 @@ extension SIPStack {
 
     // MARK: Messages
 
-    private func take(_ reception: SIPMessage.Reception, _ source: MessageSource, _ now: MonotonicTime) {
-        switch reception {
+    private func take(_ octets: [UInt8], _ flow: Flow, _ source: MessageSource, _ now: MonotonicTime) {
+        switch SIPMessage.receive(octets, limits: configuration.messageLimits) {
         case .message(let message):
+            prove(flow)
             if message.isRequest { receiveRequest(message, source, now) } else { receiveResponse(message, source, now) }
         case .refuse(let message, let status, _):
             count(.refused)
             guard message.isRequest, message.method != .ack else { return }
             respondStatelessly(to: message, status: status, source)
-        case .drop:
+        case .drop(let error):
             count(.dropped)
+            noticeUnreadable(octets, error, source)
         }
     }
 
@@ -190,12 +198,12 @@ extension SIPStack {
         perform(transaction.machine.start(configuration.times), transaction, now, message: message, source: source)
     }
 
-    private func isExempt(_ address: IPAddress) -> Bool {
+    func isExempt(_ address: IPAddress) -> Bool {
         exemptSources.contains { $0.unmapped == address.unmapped }
     }
 
     /// An IPv6 host has a whole /64 to call from.
-    private func sourceGroup(_ address: IPAddress) -> IPAddress {
+    func sourceGroup(_ address: IPAddress) -> IPAddress {
         switch address.unmapped {
         case .v4: address.unmapped
         case .v6(let high, _): .v6(high, 0)
@@ -254,6 +262,12 @@ extension SIPStack {
             events.append(.strayResponse(message, source))
             return
         }
+        // A branch that was seen on the way makes no answer: it is that of another exchange, or forged.
+        guard transaction.fingerprint == message.exchangeFingerprint else {
+            count(.mismatchedResponses)
+            events.append(.strayResponse(message, source))
+            return
+        }
         let step = transaction.machine.receive(status: message.statusCode, configuration.times)
         perform(step, transaction, now, message: message, source: source)
     }
@@ -281,5 +295,14 @@ extension SIPStack {
         mix(message.branchRange)
         mix(message.callIDRange)
         return String(value, radix: 32)
+    }
+}
+
+extension SIPMessage {
+    /// FNV-1a over Call-ID and CSeq number: what request and response have in common (RFC 3261 §8.2.6.2).
+    var exchangeFingerprint: UInt64 {
+        var value: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in bytes(in: callIDRange) { value = (value ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return (value ^ UInt64(cseqNumber)) &* 0x100_0000_01b3
     }
 }

@@ -33,6 +33,7 @@ extension SIPStack {
         switch route {
         case .flow(let flow):
             flowID = flow.id
+            prove(flow)
             builder.prepend(.via, transport.viaPrefix(for: flow) + branch + viaParameters)
         case .none(let failure):
             count(.transportFailures)
@@ -52,6 +53,7 @@ extension SIPStack {
             id: id, method: message.method, machine: machine, flow: flowID, destination: target.address,
             transport: target.transport)
         transaction.clientKey = ClientKey(branch: branch, isCancel: false)
+        transaction.fingerprint = message.exchangeFingerprint
         transaction.octets = message.bytes
         if message.method == .invite { transaction.request = message }
         transactions.insert(transaction)
@@ -206,6 +208,7 @@ extension SIPStack {
             transport: invite.transport)
         transaction.clientKey = ClientKey(branch: key.branch, isCancel: true)
         transaction.isInternal = true
+        transaction.fingerprint = message.exchangeFingerprint
         transaction.octets = message.bytes
         transactions.insert(transaction)
         count(.clientTransactions)

@@ -27,8 +27,11 @@ public final class SIPStack {
     let transport: TransportLayer
     let transactions = TransactionTable()
     var events = EffectQueue<StackEvent>()
-    /// Timers of connections with an unfinished message.
-    var flowTimers = DeadlineQueue<FlowID>()
+    /// Timers of connections with an unfinished message, or without any.
+    var flowTimers = DeadlineQueue<FlowTimer>()
+    /// When the user was last told of connections that were closed or refused.
+    var silenceNotices = WarningPace(.seconds(60))
+    var shareNotices = WarningPace(.seconds(60))
     /// Keys the To tags of stateless responses (§8.2.7: the same for each repeat, and not to be guessed).
     let statelessKey: UInt64
 
@@ -69,7 +72,12 @@ public final class SIPStack {
             }
             perform(step, transaction, now)
         }
-        while let id = flowTimers.popDue(at: now) { unfinishedMessageTimedOut(id, now) }
+        while let timer = flowTimers.popDue(at: now) {
+            switch timer {
+            case .unfinished(let id): unfinishedMessageTimedOut(id, now)
+            case .silent(let id): silenceTimedOut(id, now)
+            }
+        }
     }
 
     /// The next thing for the world to do.
@@ -107,7 +115,7 @@ public final class SIPStack {
         case .none(let failure): return .failed(failure)
         case .flow(let flow):
             guard case .connecting = flow.state else { return .ready }
-            if flow.unfinishedTimer == nil { flow.unfinishedTimer = flowTimers.arm(now + configuration.connecting, flow.id) }
+            if flow.unfinishedTimer == nil { flow.unfinishedTimer = flowTimers.arm(now + configuration.connecting, .unfinished(flow.id)) }
             return .opening(flow.id)
         }
     }

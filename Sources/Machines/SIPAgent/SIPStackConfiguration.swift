@@ -30,6 +30,11 @@ public struct StackConfiguration: Sendable {
     public var connections = 2_000
     /// Accepted ones among them: however many come, there is room to open our own.
     public var acceptedConnections = 1_500
+    /// Accepted ones from one source (an IPv4 address or an IPv6 /64) that is no server of ours; more are refused. 1...
+    public var acceptedConnectionsPerSource = 500
+    /// How long an accepted connection may be silent: one that brings no message in this time is closed, unless we had one for it or
+    /// it comes from a server of ours. Keep-alives are no messages. Zero: for ever.
+    public var silentConnection = Interval.seconds(64)
     /// Octets that wait for one connection to come up.
     public var queuedOctetsPerConnection = 262_144
     /// How long an accepted or opened connection may hold an unfinished message.

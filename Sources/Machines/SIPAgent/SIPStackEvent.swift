@@ -96,6 +96,8 @@ public enum StackEvent: Sendable {
     case connected(FlowID)
     /// A connection (or socket) is gone.
     case flowClosed(FlowID, FlowFailure)
+    /// To be shown as a warning.
+    case notice(StackNotice)
 }
 
 /// What a `SIPStack` counts.
@@ -106,6 +108,7 @@ public enum StackCounter: Int, CounterName {
     case stunDatagrams, stunMalformed, stunAnswered
     case dropped, refused, framingFailures, unfinishedMessages, unknownFlows
     case connectionsOpened, connectionsAccepted, connectionsRefused, connectionsClosed, sendFailures
+    case silentConnections, connectionsOverShare, unreadableResponses, mismatchedResponses
     case queueOverflows, datagramsTooLarge, requestsTooLarge, noFlow, responseFallbacks, responsesUndeliverable
     // Transactions
     case clientTransactions, serverTransactions, requestRetransmissions, responseRetransmissions

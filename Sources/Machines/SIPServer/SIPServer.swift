@@ -156,6 +156,7 @@ public final class SIPServer {
                     counters.increment(.contactsLost)
                     emit(.unregistered(user: user, contact: "\(binding.uri)"))
                 }
+            case .notice(let notice): emit(.warning(notice.cause))
             case .listening, .connected, .keepAlive: break
             }
         }

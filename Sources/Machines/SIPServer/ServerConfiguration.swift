@@ -114,6 +114,8 @@ public enum ServerEvent: Sendable {
     case refused(method: Method, user: String, status: Int, source: SocketAddress)
     /// An INVITE was forwarded to so many contacts.
     case called(from: String, to: String, branches: Int)
+    /// Something went wrong that the owner should know of.
+    case warning(Cause)
 }
 
 /// What the server counts: each refusal, drop and limit.

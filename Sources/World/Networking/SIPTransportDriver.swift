@@ -21,6 +21,8 @@ public enum TransportCounter: Int, CounterName {
     case connectionsRefused
     /// TLS is up on a connection, either way.
     case handshakesDone
+    /// More handshakes at once than `TransportLimits.handshakesPerSource`.
+    case handshakesRefused
     /// A certificate was refused, by us or the other side, or what came was no TLS.
     case handshakesFailed
     case sendsFailed
@@ -37,6 +39,9 @@ public struct TransportLimits: Sendable {
     /// Accepted ones among them. Never more than three quarters of the descriptors that the process may have
     /// (RLIMIT_NOFILE): whoever connects without end must not take those of our own connections and of media.
     public var acceptedConnections = 3072
+    /// Accepted ones of one address whose handshake (TLS, WebSocket) is not done; each handshake has a time limit of its own
+    /// (`SecureLimits.handshakeTime`, `WebSocketLimits.handshake`).
+    public var handshakesPerSource = 128
     public var datagrams = DatagramOptions()
     public var streams = StreamOptions()
     public var secure = SecureLimits()
@@ -60,7 +65,8 @@ public final class SIPTransportDriver {
     private let onInput: ([TransportInput]) -> Void
     private var flows: [FlowID: Flow] = [:]
     /// Accepted connections whose handshake is not done: the machine does not know them yet.
-    private var unannounced: Set<FlowID> = []
+    private var unannounced: [FlowID: IPAddress] = [:]
+    private var handshakes: [IPAddress: Int] = [:]
     private var contexts: [TLSSettings: SecureContext] = [:]
     private var connections = 0
     private var accepted = 0
@@ -294,6 +300,11 @@ public final class SIPTransportDriver {
             return false
         }
         listener.onAccept = { [self] connection in
+            let hasHandshake = context != nil || transport.isWebSocket
+            guard !hasHandshake || handshakes[connection.remote.ip.unmapped] ?? 0 < limits.handshakesPerSource else {
+                counters.increment(.handshakesRefused)
+                return connection.close()
+            }
             counters.increment(.connectionsAccepted)
             guard let stream = secured(connection, context) else { return connection.close() }
             guard transport.isWebSocket, let webSockets else { return accept(stream, listener: id, isSecure: context != nil) }
@@ -318,12 +329,21 @@ public final class SIPTransportDriver {
             emit(.accepted(id, listener: listener, local: stream.local, remote: stream.remote))
         }
         guard !stream.isOpen else { return announce() }
-        unannounced.insert(id)
+        unannounced[id] = stream.remote.ip.unmapped
+        handshakes[stream.remote.ip.unmapped, default: 0] += 1
         stream.onConnected = { [self] in
             if isSecure { counters.increment(.handshakesDone) }
-            unannounced.remove(id)
+            _ = handshakeEnded(id)
             announce()
         }
+    }
+
+    /// Whether it was in its handshake till now, so that the machine does not know it.
+    private func handshakeEnded(_ id: FlowID) -> Bool {
+        guard let source = unannounced.removeValue(forKey: id) else { return false }
+        let left = (handshakes[source] ?? 1) - 1
+        handshakes[source] = left > 0 ? left : nil
+        return true
     }
 
     private func attach(_ stream: any ByteStream, _ id: FlowID) {
@@ -341,7 +361,7 @@ public final class SIPTransportDriver {
             // Odd: named here, so it was accepted.
             if !id.rawValue.isMultiple(of: 2) { accepted -= 1 }
             if case .secure = failure { counters.increment(.handshakesFailed) }
-            if unannounced.remove(id) == nil { emit(.closed(id, failure)) }
+            if !handshakeEnded(id) { emit(.closed(id, failure)) }
         }
     }
 

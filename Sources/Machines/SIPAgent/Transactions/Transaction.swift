@@ -179,8 +179,12 @@ final class Transaction {
 
     // Client
     var clientKey: ClientKey?
+    /// What a response must have of the request, besides the branch: Call-ID and CSeq number.
+    var fingerprint: UInt64 = 0
     /// A CANCEL that waits for a provisional response.
     var waitingCancel: [(name: HeaderName, value: String)]?
+    /// An answer came that could not be read, and was told.
+    var hasUnreadableResponse = false
     /// The stack's own CANCEL: its user is not told of it.
     var isInternal = false
 

@@ -36,8 +36,12 @@ final class Flow {
     var isKept = false
     /// Runs while a message is unfinished.
     var unfinishedTimer: TimerHandle?
+    /// Runs until the first message, on connections of strangers.
+    var silenceTimer: TimerHandle?
     /// The other side opened it.
     var isAccepted = false
+    /// The source under whose share it counts.
+    var group: IPAddress?
     /// `SIP/2.0/UDP 192.0.2.1:5060;rport;branch=`: what stands before the branch in the Via of our requests.
     var viaPrefix = ""
     /// What a connection is found by when it is to be used again.

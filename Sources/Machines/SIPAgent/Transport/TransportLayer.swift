@@ -28,6 +28,8 @@ final class TransportLayer {
     private var connections: [ConnectionKey: FlowID] = [:]
     private(set) var connectionCount = 0
     private var acceptedCount = 0
+    /// Accepted connections by source, of strangers.
+    private var acceptedBySource: [IPAddress: Int] = [:]
     /// The addresses of this machine; nil: the world does not tell.
     var network: NetworkState? {
         didSet {
@@ -109,21 +111,30 @@ final class TransportLayer {
         return true
     }
 
-    func accepted(_ id: FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress) {
+    func acceptedCount(of group: IPAddress) -> Int { acceptedBySource[group] ?? 0 }
+
+    /// Does not take a connection that came in.
+    func refuse(_ id: FlowID) {
+        counters.increment(.connectionsRefused)
+        effects.append(.close(id))
+    }
+
+    /// - Parameter group: the source under whose share it counts; nil: a server of ours.
+    func accepted(_ id: FlowID, listener: FlowID, local: SocketAddress, remote: SocketAddress, group: IPAddress?) {
         guard let transport = flows[listener]?.transport else {
             counters.increment(.unknownFlows)
             effects.append(.close(id))
             return
         }
         guard connectionCount < configuration.connections, acceptedCount < configuration.acceptedConnections else {
-            counters.increment(.connectionsRefused)
-            effects.append(.close(id))
-            return
+            return refuse(id)
         }
         counters.increment(.connectionsAccepted)
         acceptedCount += 1
+        if let group { acceptedBySource[group, default: 0] += 1 }
         let flow = Flow(id, transport, .connected, local: local, remote: remote)
         flow.isAccepted = true
+        flow.group = group
         add(flow, key: ConnectionKey(transport, remote, name: nil))
     }
 
@@ -134,6 +145,10 @@ final class TransportLayer {
         if flow.isConnection {
             connectionCount -= 1
             if flow.isAccepted { acceptedCount -= 1 }
+            if let group = flow.group {
+                let left = (acceptedBySource[group] ?? 1) - 1
+                acceptedBySource[group] = left > 0 ? left : nil
+            }
             counters.increment(.connectionsClosed)
         }
         if let key = flow.reuseKey, connections[key] == id { connections[key] = nil }

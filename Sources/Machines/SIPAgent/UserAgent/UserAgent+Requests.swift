@@ -195,6 +195,7 @@ extension UserAgent {
             connectionFailed(flow, failure, now: now)
         case .keepAlive(let flow, let sign, let remote):
             handleKeepAlive(flow, sign, from: remote, now: now)
+        case .notice(let notice): emit(.warning(notice.cause))
         case .listening(_, let transport, let address):
             offered = configuration.location.transports.filter(stack.offers)
             emit(.listening(transport, address))

@@ -52,6 +52,7 @@ extension CommandEvent {
         case .registered(let user, let contact, let expires, _):
             self = .binding(user: user, state: "added", contact: contact, expires: Int(expires))
         case .unregistered(let user, let contact): self = .binding(user: user, state: "removed", contact: contact, expires: nil)
+        case .warning(let cause): self = .warning(code: cause.code, text: cause.sentence, call: nil)
         case .refused, .called: return nil
         }
     }

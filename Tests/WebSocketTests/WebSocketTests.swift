@@ -233,6 +233,46 @@ extension Substring {
         }
     }
 
+    @Test func `a flood of Pings is one Pong for each piece of the stream, and one of Pongs is one sign of life`() {
+        let socket = openServer()
+        let pings = (0..<9000).flatMap { octets("89820000000000") + [UInt8($0 & 255)] }
+        let clock = ContinuousClock()
+        let spent = clock.measure {
+            socket.receive(pings, now: start)
+            #expect(socket.takeOutput() == octets("8a0200") + [UInt8(8999 & 255)])
+            socket.receive(Array(repeating: octets("8a8000000000"), count: 10_000).flatMap { $0 }, now: start)
+            #expect(events(socket) == [.pong])
+            // Many small messages are taken out one by one, at a cost that grows with their number only.
+            socket.receive(Array(repeating: octets("818100000000 41"), count: 40_000).flatMap { $0 }, now: start)
+            #expect(events(socket).count == 40_000)
+        }
+        #expect(spent < .seconds(20))
+    }
+
+    @Test func `a message or frame that never comes to its end closes with 1008, whatever control frames come between`() {
+        for bytes in ["018100000000 41", "81", "81ff", "818500000000 4142"] {
+            let socket = openServer()
+            socket.receive(octets(bytes), now: start)
+            #expect(socket.nextDeadline == start + .seconds(30))
+            if bytes.hasPrefix("01") { socket.receive(octets("898000000000 008100000000 41"), now: start + .seconds(20)) }
+            _ = socket.takeOutput()
+            socket.advance(to: start + .seconds(30))
+            #expect(socket.takeOutput() == octets("880203f0") && end(socket) == WebSocketEnd(.unfinished, status: 1008))
+        }
+    }
+
+    @Test func `a busy connection whose pieces always end within a message is not taken for a stuck one`() {
+        let socket = openServer()
+        socket.receive(octets("81"), now: start)
+        for second in 1...100 as ClosedRange<Int64> {
+            socket.advance(to: start + .seconds(second))
+            socket.receive(octets("8100000000 41 81"), now: start + .seconds(second))
+            #expect(events(socket).count == 1 && socket.nextDeadline == start + .seconds(second + 30))
+        }
+        socket.receive(octets("8100000000 41"), now: start + .seconds(101))
+        #expect(socket.nextDeadline == nil)
+    }
+
     @Test func `a Close is answered; ours waits only so long`() {
         let asked = openServer()
         asked.receive(octets("888400000000 03e9 6279"), now: start)

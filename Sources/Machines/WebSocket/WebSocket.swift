@@ -46,6 +46,13 @@ public final class WebSocket {
     private var partial: (opcode: Opcode, octets: [UInt8], fragments: Int)?
     private var output: [UInt8] = []
     private var events: [Event] = []
+    /// Events before this one are taken: the other side decides how many come at once.
+    private var takenEvents = 0
+    /// The last Ping of what came, which is answered; a Pong that is not told yet.
+    private var pingPayload: [UInt8]?
+    private var hasPong = false
+    /// A message came to its end.
+    private var hasFinished = false
     private var now = MonotonicTime.zero
     public private(set) var nextDeadline: MonotonicTime?
 
@@ -139,7 +146,10 @@ public final class WebSocket {
         switch state {
         case .opening: end(WebSocketEnd(.timedOut))
         case .closing: end(WebSocketEnd(.closed))
-        case .open, .ended: nextDeadline = nil
+        case .open:
+            put(.close, Self.closePayload(1008))
+            end(WebSocketEnd(.unfinished, status: 1008))
+        case .ended: nextDeadline = nil
         }
     }
 
@@ -151,7 +161,16 @@ public final class WebSocket {
         return output
     }
 
-    public func nextEvent() -> Event? { events.isEmpty ? nil : events.removeFirst() }
+    public func nextEvent() -> Event? {
+        guard takenEvents < events.count else { return nil }
+        let event = events[takenEvents]
+        takenEvents += 1
+        if takenEvents == events.count {
+            events.removeAll(keepingCapacity: events.count <= 64)
+            takenEvents = 0
+        }
+        return event
+    }
 
     private func put(_ opcode: Opcode, _ payload: [UInt8]) {
         var mask: UInt32?
@@ -224,8 +243,26 @@ public final class WebSocket {
             while !isEnded, let frame = try reader.next() { try take(frame) }
         } catch {
             if isOpen { put(.close, Self.closePayload(error.status ?? 1002)) }
-            end(error)
+            return end(error)
         }
+        // §5.5.3: of several Pings the last one is answered. So a flood of them is one answer for each piece of the stream.
+        if let payload = pingPayload, isOpen { put(.pong, payload) }
+        pingPayload = nil
+        if hasPong, isOpen { events.append(.pong) }
+        hasPong = false
+        watchUnfinished()
+    }
+
+    /// A message that does not come to its end takes memory and the connection: only for so long.
+    private func watchUnfinished() {
+        defer { hasFinished = false }
+        guard isOpen else { return }
+        guard partial != nil || reader.pending > 0 else {
+            nextDeadline = nil
+            return
+        }
+        // What came since is another one, which has its own time.
+        if nextDeadline == nil || hasFinished { nextDeadline = now + limits.unfinished }
     }
 
     private func take(_ frame: FrameReader.Frame) throws(WebSocketEnd) {
@@ -249,13 +286,14 @@ public final class WebSocket {
             partial = message
         case .ping:
             // After our Close nothing more is sent (§5.5.1).
-            if isOpen { put(.pong, frame.payload) }
-        case .pong: events.append(.pong)
+            pingPayload = frame.payload
+        case .pong: hasPong = true
         case .close: try takeClose(frame.payload)
         }
     }
 
     private func deliver(_ octets: [UInt8], isText: Bool) throws(WebSocketEnd) {
+        hasFinished = true
         if isText, !isUTF8(octets) { throw WebSocketEnd(.badText, status: 1007) }
         // Who said Close wants nothing more.
         if isOpen { events.append(.message(octets, isText: isText)) }

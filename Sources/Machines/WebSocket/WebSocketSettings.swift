@@ -50,6 +50,8 @@ public struct WebSocketLimits: Sendable, Hashable {
     public var headFields = 64
     /// How long the handshake may take.
     public var handshake = Interval.seconds(10)
+    /// How long a message or frame that has begun may take to its end; longer closes with 1008. A Ping within resets nothing.
+    public var unfinished = Interval.seconds(30)
     /// How long the other side may take to answer our Close.
     public var closing = Interval.seconds(2)
 
@@ -81,6 +83,8 @@ public struct WebSocketEnd: Error, Sendable, Hashable, CustomStringConvertible {
         case badText = "websocket.bad-text"
         /// A message is larger than allowed; closed with 1009.
         case tooLarge = "websocket.too-large"
+        /// A message began and did not come to its end in the time allowed; closed with 1008.
+        case unfinished = "websocket.unfinished"
     }
 
     public var code: Code
@@ -111,6 +115,7 @@ public struct WebSocketEnd: Error, Sendable, Hashable, CustomStringConvertible {
             case .protocolError: "the other side broke the rules of the WebSocket"
             case .badText: "a text message over the WebSocket is no text"
             case .tooLarge: "a message over the WebSocket is too large"
+            case .unfinished: "a message over the WebSocket did not come to its end"
             }
         return more.isEmpty ? words : "\(words) (\(more))"
     }

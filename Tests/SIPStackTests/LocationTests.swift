@@ -410,6 +410,44 @@ private final class LocationBench {
         #expect(bench.location.counters[.limited] == 1)
     }
 
+    @Test("Of thousands of SRV records the best are taken, wherever they stand, and few names are asked for")
+    func thousandsOfRecords() throws {
+        let bench = LocationBench()
+        let crowd = (0..<5000).map { DNSRecord(.srv(priority: 10, weight: 0, port: 5060, target: "n\($0).net"), timeToLive: 60) }
+        let best = DNSRecord(.srv(priority: 1, weight: 0, port: 5070, target: "best.net"), timeToLive: 60)
+        bench.zone["srv _sip._udp.many.net"] = .records(crowd + [best])
+        bench.a("best.net", "192.0.2.1")
+        #expect(try bench.targets("sip:many.net").first == "udp 192.0.2.1:5070")
+        #expect(bench.asked.count <= 4 + 2 * 32 && bench.location.counters[.recordsCut] == 1)
+    }
+
+    @Test("Records that lead in a circle end the search: NAPTR to itself, SRV to its own name, a name that is its own replacement")
+    func circles() throws {
+        let bench = LocationBench()
+        bench.naptr(
+            "circle.net", (1, 1, "s", "SIP+D2U", "circle.net"), (2, 1, "s", "SIP+D2T", "_sip._tcp.circle.net"),
+            (3, 1, "S", "SIP+D2U", "_sip._udp.circle.net."), (4, 1, "", "SIP+D2U", "circle.net"))
+        bench.srv("_sip._udp.circle.net", (1, 1, 5060, "_sip._udp.circle.net"), (2, 1, 5060, "circle.net"))
+        #expect(try bench.locate("sip:circle.net") == .failure(.noAddress(name: "circle.net")))
+        #expect(Set(bench.asked).count == bench.asked.count && bench.asked.count < 20, "\(bench.asked)")
+        bench.a("circle.net", "192.0.2.1")
+        bench.now += .seconds(100)
+        #expect(try bench.targets("sip:circle.net") == ["udp 192.0.2.1:5060"])
+    }
+
+    @Test("Records with a time to live of zero serve the search that asked for them, and are asked for again by the next")
+    func noTimeToLive() throws {
+        let bench = LocationBench()
+        bench.zone["srv _sip._udp.zero.net"] = .records([
+            DNSRecord(.srv(priority: 1, weight: 1, port: 5070, target: "a.zero.net"), timeToLive: 0)
+        ])
+        bench.a("a.zero.net", "192.0.2.1", ttl: 0)
+        for round in 1...3 {
+            #expect(try bench.targets("sip:zero.net") == ["udp 192.0.2.1:5070"])
+            #expect(bench.asked.count { $0 == "srv _sip._udp.zero.net" } == round && bench.asked.count { $0 == "a a.zero.net" } == round)
+        }
+    }
+
     @Test("Two searches for one name ask once; an answer that nobody asked for is dropped; a search can be given up")
     func sharing() throws {
         let location = ServerLocation(random: seeded())

@@ -105,7 +105,9 @@ extension ServerLocation {
         }
         if records.count > configuration.records {
             counters.increment(.recordsCut)
-            records.removeLast(records.count - configuration.records)
+            // The best ones are kept, wherever they stand in the answer.
+            let order = records.indices.sorted { (records[$0].priority, $0) < (records[$1].priority, $1) }
+            records = order.prefix(configuration.records).map { records[$0] }
         }
         if !records.isEmpty, records.allSatisfy({ $0.target.isEmpty }) { searches[index].saysNotOffered = true }
         records.removeAll { $0.target.isEmpty }

@@ -57,6 +57,51 @@ import Testing
         }
     }
 
+    @Test func aTracedWarningIsAWarningAndAnEndIsWhatItWas() throws {
+        let path = try Self.trace()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let text = try String(contentsOfFile: path, encoding: .utf8)
+        let writer = TraceWriter(output: try LineOutput(creating: path))
+        writer.write(Cause("registration.flow.moved", "This phone's address changed.", evidence: []), isWarning: true, at: .zero)
+        let warned = try String(contentsOfFile: path, encoding: .utf8)
+        // An event of `--json`, too.
+        let event = #"{"event":"warning","time":3,"code":"media.silence","text":"Nothing is heard."}"#
+        try (warned + text + event + "\n").write(toFile: path, atomically: true, encoding: .utf8)
+        let analysis = CallAnalysis(try Explanation.read(path))
+        #expect(analysis.general.map(\.severity) == [.warning, .failure, .warning])
+        let shown = analysis.text(width: 110, drawsLadders: false)
+        #expect(shown.contains("registration.flow.moved") && !shown.contains("FAILED  This phone"))
+    }
+
+    @Test(
+        "What never shows a line of a trace is given up at a limit: a device without end, a file of zeros",
+        arguments: [UInt8(0), 0x0a, 0x41])
+    func endless(octet: UInt8) throws {
+        var limits = CaptureLimits()
+        limits.unrecognised = 1 << 19
+        let path = FileManager.default.temporaryDirectory.appending(path: "handset-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data(repeating: octet, count: 1 << 21).write(to: URL(filePath: path))
+        for path in octet == 0 ? ["/dev/zero", path] : [path] {
+            let error = #expect(throws: CommandFailure.self) { try Explanation.read(path, limits: limits) }
+            #expect(error?.sentence == "\(path) is neither a capture (pcap, pcapng) nor a trace of --trace.")
+        }
+        var reader = TraceReader(limits: limits)
+        #expect(reader.append(Array(repeating: octet, count: 1 << 18)) && !reader.append(Array(repeating: octet, count: 1 << 18)))
+    }
+
+    @Test func aTraceBeyondTheLimitsIsReadAsFarAsTheyGo() throws {
+        let path = try Self.trace()
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        var limits = CaptureLimits()
+        let message = Self.message("INVITE sip:bob@example.net SIP/2.0")
+        limits.messageOctets = message.count
+        let traffic = try Explanation.read(path, limits: limits)
+        #expect(traffic.messages.count == 1 && traffic.counters[.messagesDropped] == 1)
+        limits.causes = 0
+        #expect(try Explanation.read(path, limits: limits).causes.isEmpty)
+    }
+
     @Test func aTraceWithBrokenLinesIsReadAsFarAsItGoes() throws {
         let path = try Self.trace()
         defer { try? FileManager.default.removeItem(atPath: path) }

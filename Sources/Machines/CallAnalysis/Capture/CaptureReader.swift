@@ -51,8 +51,15 @@ public struct CaptureLimits: Sendable {
     public var streams = 4096
     /// Octets of a direction that wait for a missing segment.
     public var streamPending = 262_144
-    /// SIP messages.
+    /// Octets of the whole file; what comes after is not read.
+    public var octets = 1 << 33
+    /// SIP messages, and their octets together.
     public var messages = 200_000
+    public var messageOctets = 1 << 28
+    /// Causes in a trace.
+    public var causes = 100_000
+    /// Octets of a trace in which a line must be found that can be read, before it counts as none.
+    public var unrecognised = 1 << 21
     /// RTP streams, a direction each.
     public var mediaFlows = 4096
     /// Reports of unreachable addresses.

@@ -83,9 +83,12 @@ public struct TracedCause: Sendable, Hashable {
     public var code: String
     public var sentence: String
     public var evidence: [String]
+    /// How grave the phone took it; nil: an end of which the code tells whether it was wanted.
+    public var severity: Finding.Severity?
 
-    public init(time: MonotonicTime, code: String, sentence: String, evidence: [String] = []) {
+    public init(time: MonotonicTime, code: String, sentence: String, evidence: [String] = [], severity: Finding.Severity? = nil) {
         self.time = time
+        self.severity = severity
         self.code = code
         self.sentence = sentence
         self.evidence = evidence

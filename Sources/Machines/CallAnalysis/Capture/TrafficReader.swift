@@ -26,6 +26,8 @@ public struct TrafficReader: Sendable {
     private var sealed: [Int: CaptureCounter] = [:]
     private var ledger: MediaLedger
     private var traffic = Traffic()
+    /// Of the messages that are kept.
+    private var messageOctets = 0
 
     public init(limits: CaptureLimits = CaptureLimits()) {
         self.limits = limits
@@ -109,7 +111,9 @@ public struct TrafficReader: Sendable {
             message = found
         case .drop: return traffic.counters.increment(.messagesUnreadable)
         }
-        guard traffic.messages.count < limits.messages else { return traffic.counters.increment(.messagesDropped) }
+        guard traffic.messages.count < limits.messages, messageOctets + bytes.count <= limits.messageOctets else {
+            return traffic.counters.increment(.messagesDropped)
+        }
         // A capture of two interfaces shows each packet twice; nobody retransmits within 20 ms.
         let isAgain = traffic.messages.suffix(16).contains {
             $0.source == source && $0.destination == destination && (time - $0.time).nanoseconds < 20_000_000
@@ -117,6 +121,7 @@ public struct TrafficReader: Sendable {
         }
         guard !isAgain else { return traffic.counters.increment(.messagesSeenTwice) }
         traffic.counters.increment(.messages)
+        messageOctets += bytes.count
         if let body = message.body(ofType: "application", "sdp"), let description = try? SessionDescription(parsing: body) {
             ledger.note(description)
         }

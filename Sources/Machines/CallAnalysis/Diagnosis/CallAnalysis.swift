@@ -146,7 +146,7 @@ public struct CallAnalysis: Sendable {
 
     private static func finding(_ cause: TracedCause) -> Finding {
         Finding(
-            wantedEnds.contains(cause.code) ? .note : .failure,
+            cause.severity ?? (wantedEnds.contains(cause.code) ? .note : .failure),
             Cause(cause.code, cause.sentence, evidence: cause.evidence.map { .init("phone", Words.shown($0)) }))
     }
 

@@ -11,14 +11,18 @@ package struct TraceReader: Sendable {
     /// Lines that could not be read.
     package private(set) var unreadable = 0
     private var lineCount = 0
-    /// Messages that are kept.
-    private static let messageLimit = 200_000
+    private let limits: CaptureLimits
+    private var octets = 0
+    private var messageOctets = 0
 
-    package init() {}
+    package init(limits: CaptureLimits = CaptureLimits()) { self.limits = limits }
 
-    /// Takes a piece of the file.
-    package mutating func append(_ bytes: [UInt8]) {
+    /// Takes a piece of the file; false: there is no line of a trace in what must have one (`CaptureLimits.unrecognised`), so the rest
+    /// need not be read.
+    package mutating func append(_ bytes: [UInt8]) -> Bool {
+        octets += bytes.count
         for line in splitter.append(bytes) { take(line) }
+        return lineCount > unreadable || octets < limits.unrecognised
     }
 
     /// All that was read; nil if not one line was a trace's.
@@ -45,7 +49,13 @@ package struct TraceReader: Sendable {
             if case .array(let values)? = object["evidence"] {
                 evidence = values.compactMap { value in value["name"]?.text.map { "\($0): \(value["value"]?.text ?? "")" } }
             }
-            traffic.causes.append(TracedCause(time: time, code: code, sentence: text, evidence: evidence))
+            guard traffic.causes.count < limits.causes else {
+                traffic.counters.increment(.messagesDropped)
+                return true
+            }
+            // `--json` says it by the kind of event.
+            let severity = object["severity"]?.text.flatMap(Finding.Severity.init) ?? (object["event"]?.text == "warning" ? .warning : nil)
+            traffic.causes.append(TracedCause(time: time, code: code, sentence: text, evidence: evidence, severity: severity))
             return true
         }
         // An event of `--json` of another kind says nothing here.
@@ -58,10 +68,11 @@ package struct TraceReader: Sendable {
         case .message(let found), .refuse(let found, _, _): message = found
         case .drop: return false
         }
-        guard traffic.messages.count < Self.messageLimit else {
+        guard traffic.messages.count < limits.messages, messageOctets + text.utf8.count <= limits.messageOctets else {
             traffic.counters.increment(.messagesDropped)
             return true
         }
+        messageOctets += text.utf8.count
         let local = object["local"]?.text.flatMap { SocketAddress($0) } ?? SocketAddress(.anyV4, 0)
         let isSent = direction == "sent"
         traffic.messages.append(

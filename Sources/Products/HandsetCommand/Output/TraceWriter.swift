@@ -17,10 +17,11 @@ package struct TraceWriter: Sendable {
     package init(output: LineOutput) { self.output = output }
 
     /// Notes why something ended or went wrong, so that `explain` need not guess.
-    package func write(_ cause: Cause, at time: MonotonicTime) {
+    package func write(_ cause: Cause, isWarning: Bool = false, at time: MonotonicTime) {
         let evidence = cause.evidence.map { JSONValue.object(("name", .string($0.name)), ("value", .string(SecretMask.masked($0.value)))) }
         let line = JSONValue.object(
-            ("time", .seconds(time)), ("cause", .string(cause.code)), ("text", .string(cause.sentence)), ("evidence", .array(evidence)))
+            ("time", .seconds(time)), ("cause", .string(cause.code)), ("text", .string(cause.sentence)),
+            ("severity", isWarning ? "warning" : nil), ("evidence", .array(evidence)))
         output.write(line.description)
     }
 

@@ -152,6 +152,14 @@ extension PhoneEvent {
         default: nil
         }
     }
+
+    /// Whether what it tells of goes on all the same: the call, or a registration that is tried again.
+    var isWarning: Bool {
+        switch self {
+        case .warning, .holdFailed, .digitFailed: true
+        default: false
+        }
+    }
 }
 
 extension CommandLog.Level {

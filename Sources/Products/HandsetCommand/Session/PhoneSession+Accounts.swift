@@ -18,7 +18,10 @@ struct Lines {
     var registrations: [AccountID: CommandEvent.Registration] = [:]
     /// Why a registration is not there: refused, or (`--once`) failed.
     var failures: [AccountID: String] = [:]
+    /// Those that ever were.
     var registered: Set<AccountID> = []
+    /// How many register at all.
+    var registering = 0
 
     var account: Account? { accounts.indices.contains(current) ? accounts[current] : nil }
     var name: String { names.indices.contains(current) ? names[current] : "" }
@@ -88,7 +91,7 @@ extension PhoneSession {
         if isNeeded, lines.failures.count == lines.names.count, let firstFailure { finish(.failed(firstFailure)) }
     }
 
-    private var firstFailure: String? {
+    var firstFailure: String? {
         for account in lines.failures.keys.sorted() {
             guard let sentence = lines.failures[account] else { continue }
             return lines.names.count > 1 ? "\(lines.name(account) ?? ""): \(sentence)" : sentence

@@ -13,6 +13,8 @@ struct Notifications {
     /// As it was typed, and what was subscribed to.
     var subscriptions: [SubscriptionID: (target: String, package: EventPackage)] = [:]
     var messages: [MessageID: String] = [:]
+    /// A subscription is or was there.
+    var hasSubscribed = false
     /// A message may fail before its number is known here.
     var lastAnswered: MessageID?
     /// For the subscription or message whose first event is about to come.
@@ -107,6 +109,7 @@ extension PhoneSession {
         switch event {
         case .status(let status):
             print(.subscription(target: known.target, package: known.package.rawValue, .init(status)))
+            if case .active = status { notifications.hasSubscribed = true }
             guard case .ended(let cause) = status else { return }
             notifications.subscriptions[id] = nil
             guard context.invocation.subcommand == .subscribe else { return }

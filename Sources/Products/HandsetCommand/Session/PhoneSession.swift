@@ -82,7 +82,8 @@ actor PhoneSession {
     enum Outcome: Sendable {
         case completed
         case failed(String)
-        case interrupted
+        /// By a signal; why what the command was for is not done, or nil.
+        case interrupted(unfinished: String?)
     }
 
     init(_ context: CommandContext, media: MediaSettings, incoming: Incoming, call: CallSettings? = nil, loop: EventLoop = .shared) {
@@ -122,6 +123,7 @@ actor PhoneSession {
         self.phone = phone
         let accounts = try settings.compactMap { settings in try settings.account() }
         lines.names = accounts.map { "\($0.addressOfRecord)" }
+        lines.registering = settings.count { $0.registers }
         if let wanted = context.invocation.value("--from") {
             guard let line = lines.index(of: wanted) else {
                 await phone.stop()
@@ -141,7 +143,7 @@ actor PhoneSession {
     /// Waits for the end: `finish`, a signal, or the end of the control program's wishes; then closes the phone.
     func run() async -> Outcome {
         let signals = Task { [weak self] in
-            for await _ in Interruption.stream() { await self?.finish(.interrupted) }
+            for await _ in Interruption.stream() { await self?.interrupt() }
         }
         let control = Task { [weak self] in
             guard let self else { return }
@@ -156,6 +158,19 @@ actor PhoneSession {
         control.cancel()
         await close(outcome)
         return outcome
+    }
+
+    /// A signal came.
+    private func interrupt() {
+        var standing = Standing(context.invocation.subcommand)
+        standing.isOnce = context.invocation.has("--once")
+        if case .answer(let settings) = incoming { standing.awaitsCalls = settings.calls != nil && settings.status == nil }
+        standing.calls = establishedCalls
+        standing.accounts = lines.registering
+        standing.registered = lines.registered.count
+        standing.isSubscribed = notifications.hasSubscribed
+        standing.reason = firstFailure
+        finish(.interrupted(unfinished: standing.unfinished))
     }
 
     /// Ends the session; the first outcome counts.
@@ -181,7 +196,7 @@ actor PhoneSession {
     func handle(_ event: PhoneEvent, _ phone: Phone, _ now: MonotonicTime) {
         defer { noteOnBoard(event, now) }
         report(event, phone, now)
-        if let trace = context.trace, let cause = event.cause { trace.write(cause, at: now) }
+        if let trace = context.trace, let cause = event.cause { trace.write(cause, isWarning: event.isWarning, at: now) }
         switch event {
         case .listening(let transport, let address):
             context.events.print(.listening(transport: transport.rawValue, address: address.ip, port: address.port))

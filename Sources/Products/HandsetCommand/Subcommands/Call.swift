@@ -17,10 +17,6 @@ extension HandsetCommand {
             await session.phone?.stop()
             throw CommandFailure.failed(error.reason)
         }
-        let outcome = await session.run()
-        if case .interrupted = outcome, await session.establishedCalls == 0 {
-            throw CommandFailure.failed("The call was given up before it was answered.")
-        }
-        return try status(outcome)
+        return try status(await session.run())
     }
 }

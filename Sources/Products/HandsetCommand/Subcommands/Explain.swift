@@ -34,15 +34,22 @@ extension HandsetCommand {
 package enum Explanation {
     /// The traffic of a capture (pcap, pcapng) or of a trace, told apart by their first octets. A capture that breaks off, as
     /// one that is still being written, is read as far as it goes.
-    package static func read(_ path: String) throws(CommandFailure) -> Traffic {
-        var capture = TrafficReader()
-        var trace = TraceReader()
+    package static func read(_ path: String, limits: CaptureLimits = CaptureLimits()) throws(CommandFailure) -> Traffic {
+        var capture = TrafficReader(limits: limits)
+        var trace = TraceReader(limits: limits)
+        var octets = 0
+        var isCut = false
         var isCapture: Bool?
         var head: [UInt8] = []
         var broken: CaptureError?
         do {
             try TextFile.readPieces(path) { piece in
                 var piece = piece
+                octets += piece.count
+                guard octets <= limits.octets else {
+                    isCut = true
+                    return false
+                }
                 if isCapture == nil {
                     head += piece
                     guard head.count >= 4 else { return true }
@@ -50,13 +57,15 @@ package enum Explanation {
                     piece = head
                 }
                 guard isCapture == true else {
-                    trace.append(piece)
-                    return true
+                    return trace.append(piece)
                 }
                 do throws(CaptureError) { try capture.append(piece) } catch { broken = error }
                 return broken == nil
             }
         } catch { throw .failed("\(error).") }
+        if isCut {
+            LineOutput.standardError.write("handset: \(path): more than \(limits.octets) octets; what comes after them is left out.")
+        }
         guard isCapture == true else {
             guard let traffic = trace.finish() else {
                 throw .failed("\(path) is neither a capture (pcap, pcapng) nor a trace of --trace.")

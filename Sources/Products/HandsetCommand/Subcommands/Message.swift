@@ -37,10 +37,6 @@ extension HandsetCommand {
             await session.phone?.stop()
             throw CommandFailure.failed(error.reason)
         }
-        let outcome = await session.run()
-        if case .interrupted = outcome, context.invocation.subcommand == .message {
-            throw CommandFailure.failed("The message was given up before it was answered.")
-        }
-        return try status(outcome)
+        return try status(await session.run())
     }
 }

@@ -11,8 +11,8 @@ extension HandsetCommand {
     /// The exit status of a session; what failed goes to standard error.
     static func status(_ outcome: PhoneSession.Outcome) throws(CommandFailure) -> ExitStatus {
         switch outcome {
-        case .completed, .interrupted: return .success
-        case .failed(let sentence): throw .failed(sentence)
+        case .completed, .interrupted(nil): return .success
+        case .failed(let sentence), .interrupted(let sentence?): throw .failed(sentence)
         }
     }
 }

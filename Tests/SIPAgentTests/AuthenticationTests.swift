@@ -72,7 +72,7 @@ import Testing
     @Test("B-032: a challenged INVITE is sent again with the same Call-ID and From tag, To without tag, CSeq + 1, a new branch")
     func challengedInvite() throws {
         let scene = Scene()
-        let account = scene.addAccount(registers: false)
+        let account = scene.addAccount(registers: false, realm: "test")
         let (_, invite) = try scene.outgoing(account: account)
         scene.peer.respond(407, to: invite, headers: [Self.proxyChallenge])
         scene.network.run(.milliseconds(100))
@@ -93,7 +93,7 @@ import Testing
     @Test("V-022: an INVITE that is challenged with another nonce each time fails after a few rounds", arguments: ["", ", stale=true"])
     func endlessChallenges(extra: String) throws {
         let scene = Scene()
-        let account = scene.addAccount(registers: false)
+        let account = scene.addAccount(registers: false, realm: "test")
         var count = 0
         scene.peer.onMessage = { [weak scene] message in
             guard message.isRequest, message.method == .invite else { return }
@@ -176,6 +176,6 @@ import Testing
         other.respond(401, to: invite, headers: [(.wwwAuthenticate, "Digest realm=\"test\", nonce=\"e\", qop=\"auth\"")])
         scene.network.run(.seconds(1))
         #expect(other.requests(.invite).count == 1)
-        #expect(scene.phone.ends.first?.cause.code == "call.unauthorized")
+        #expect(scene.phone.ends.first?.cause.code == "call.unauthorized.foreign")
     }
 }

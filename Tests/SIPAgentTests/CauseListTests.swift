@@ -8,7 +8,7 @@ import Testing
 
     /// A code of the agent.
     static var code: Regex<(Substring, Substring)> {
-        /((?:call|registration|agent|transfer|subscription|publication|message)(?:\.[a-z-]+)+)/
+        /((?:call|registration|agent|transfer|subscription|publication|message|transport)(?:\.[a-z-]+)+)/
     }
 
     /// Quoted dotted codes in the source of the agent.

@@ -81,6 +81,109 @@ extension AgentNode {
         #expect(talk.scene.phone.agent.referralCount == 0)
     }
 
+    @Test("A target that names the call to be replaced keeps that, in a call and outside, and nothing else of its headers")
+    func namedReplaces() throws {
+        let talk = try Talk()
+        let scene = talk.scene
+        let target = try URI("sip:carol@example.net?Subject=x&Replaces=c9%3Bto-tag%3Dt1%3Bfrom-tag%3Df1&Route=%3Csip%3Aevil%3E")
+        _ = try scene.phone.agent.refer(talk.id, to: target, now: scene.network.now)
+        _ = try scene.phone.agent.refer(from: nil, scene.peerURI, to: target, now: scene.network.now)
+        scene.phone.drain()
+        scene.network.run(.milliseconds(30))
+        let sent = scene.peer.requests(.refer)
+        #expect(sent.count == 2)
+        for refer in sent {
+            let headers = refer.referTo?.uri.sip?.headers ?? []
+            #expect(headers.map(\.name) == ["Replaces"])
+            #expect(try Replaces(headers.first?.value ?? "") == Replaces(callID: "c9", toTag: "t1", fromTag: "f1"))
+        }
+        for bad in ["Replaces=c9", "Replaces=c9%3Bto-tag%3Dt1", "Replaces="] {
+            let uri = try URI("sip:carol@example.net?" + bad)
+            #expect(throws: AgentError.self) { try scene.phone.agent.refer(talk.id, to: uri, now: scene.network.now) }
+        }
+    }
+
+    @Test("A flood of REFERs in a call is paced, answered 500 with a time to wait and told once; the call goes on")
+    func floodOfReferrals() throws {
+        var talk = try Talk { $0.transfers = .refuse }
+        var answers: [Int] = []
+        for _ in 0..<50 { answers.append(talk.send("REFER", ["Refer-To: <sip:carol@example.net>"]) ?? 0) }
+        let scene = talk.scene
+        let taken = answers.count { $0 == 603 }
+        #expect((8...10).contains(taken) && answers.count { $0 == 500 } == 50 - taken)
+        #expect(scene.peer.responses(.refer).filter { $0.statusCode == 500 }.allSatisfy { $0.retryAfter != nil })
+        #expect(scene.phone.warnings.map(\.code) == ["call.flood"])
+        #expect(scene.phone.warnings[0].evidence.contains(.init("limit", "referralsPerCall: 8 at once, 1 a second")))
+        #expect(scene.phone.agent.counters[.requestFlood] == UInt64(50 - taken))
+        scene.network.run(.seconds(3))
+        #expect(talk.send("REFER", ["Refer-To: <sip:carol@example.net>"]) == 603, "slowly it may go on")
+        #expect(scene.phone.ends.isEmpty)
+    }
+
+    @Test("Followed REFERs of a flood make no more calls than the pace allows, in a call and outside", arguments: [true, false])
+    func floodOfFollowedReferrals(inCall: Bool) throws {
+        var talk = try Talk {
+            $0.transfers = .accept
+            $0.maximumReferralsPerCall = 100
+        }
+        let scene = talk.scene
+        scene.phone.onEvent = { [weak scene] event in
+            guard case .referral(let id, .received) = event, let scene else { return }
+            scene.phone.agent.rejectReferral(id, now: scene.network.now)
+        }
+        for number in 0..<100 as Range<UInt32> {
+            if inCall {
+                _ = talk.send("REFER", ["Refer-To: <sip:carol@example.net>"])
+            } else {
+                scene.peer.send(
+                    "REFER", scene.phoneURI, to: scene.phone, callID: "flood-\(number)", headers: ["Refer-To: <sip:carol@example.net>"])
+                scene.network.run(.milliseconds(30))
+            }
+        }
+        #expect((8...12).contains(scene.phone.received.count))
+        #expect(scene.phone.warnings.map(\.code) == ["call.flood"])
+    }
+
+    @Test(
+        "Floods of INFO, UPDATE, re-INVITE, OPTIONS and MESSAGE in a call are paced by limits of their own names",
+        arguments: [
+            ("INFO", "notesPerCall"), ("OPTIONS", "notesPerCall"), ("MESSAGE", "notesPerCall"), ("UPDATE", "changesPerCall"),
+            ("INVITE", "changesPerCall"),
+        ])
+    func otherFloods(method: String, limit: String) throws {
+        var talk = try Talk {
+            $0.notesPerCall = RequestRate(burst: 10, perSecond: 5)
+            $0.changesPerCall = RequestRate(burst: 10, perSecond: 5)
+        }
+        let scene = talk.scene
+        scene.phone.onEvent = { [weak scene] event in
+            guard case .reinvited(let id, _) = event, let scene else { return }
+            scene.phone.agent.answerReinvite(id, status: 200, answer: sdpBytes, now: scene.network.now)
+        }
+        let before = scene.phone.events.count
+        for _ in 0..<60 {
+            switch method {
+            case "INFO": _ = talk.send(method, [], type: "application/dtmf-relay", body: "Signal=1\r\nDuration=100\r\n")
+            case "MESSAGE": _ = talk.send(method, [], type: "text/plain", body: "x")
+            case "INVITE":
+                _ = talk.send(method, [], type: "application/sdp", body: sdpOffer)
+                scene.peer.send(
+                    "ACK", scene.phoneURI, to: scene.phone, callID: talk.invite.callID, toTag: talk.invite.from.tag, sequence: talk.sequence
+                )
+            default: _ = talk.send(method, method == "UPDATE" ? ["Contact: <\(scene.peer.contact)>"] : [])
+            }
+        }
+        // 60 in 1.8 s.
+        let refused = scene.phone.agent.counters[.requestFlood]
+        #expect((38...42).contains(refused), "\(refused)")
+        #expect(scene.phone.events.count - before <= 2 * 22 + 1)
+        #expect(scene.phone.warnings.map(\.code) == ["call.flood"])
+        #expect(scene.phone.warnings.first?.evidence.contains { $0.name == "limit" && $0.value.hasPrefix(limit) } == true)
+        #expect(scene.phone.ends.isEmpty)
+        // The end of the call is never refused.
+        #expect(talk.send("BYE", []) == 200)
+    }
+
     @Test("B-068: reports of a second REFER are not taken for those of the first, failed one, nor the other way round")
     func numbered() throws {
         var talk = try Talk()

@@ -111,29 +111,95 @@ import Testing
         scene.peer.respond(407, to: invite, headers: challenges(("evil", "harvest")))
         scene.network.run(.seconds(1))
         #expect(scene.peer.requests(.invite).count == 1)
-        #expect(scene.phone.ends.map(\.cause.code) == ["call.unauthorized"])
+        #expect(scene.phone.ends.map(\.cause.code) == ["call.unauthorized.foreign"])
     }
 
-    @Test("V-027: an account that never registers learns its realm from its own server's first challenge, and no other after that")
+    @Test("V-027: an account that never registers answers its own server's name, and no other realm before or after that")
     func learnedOnce() throws {
         let scene = Scene()
         let account = scene.addAccount(registers: false)
         let (id, invite) = try scene.outgoing(account: account)
-        scene.peer.respond(407, to: invite, headers: challenges(("test", "mine")))
+        scene.peer.respond(407, to: invite, headers: challenges(("10.0.0.9", "mine")))
         scene.network.run(.milliseconds(50))
         let again = try required(scene.peer.requests(.invite).last)
-        #expect(again.first(.proxyAuthorization)?.contains("realm=\"test\"") == true)
+        #expect(again.first(.proxyAuthorization)?.contains("realm=\"10.0.0.9\"") == true)
         // The callee behind the server asks too: for nothing of his.
         scene.peer.respond(401, to: again, headers: [(.wwwAuthenticate, "Digest realm=\"callee\", nonce=\"harvest\", qop=\"auth\"")])
         scene.network.run(.seconds(1))
         #expect(scene.peer.requests(.invite).count == 2)
-        #expect(scene.phone.ends.map(\.cause.code) == ["call.unauthorized"])
+        #expect(scene.phone.ends.map(\.cause.code) == ["call.unauthorized.foreign"])
         scene.on { $0.hangUp(id, now: $1) }
         // The realm stays what it was, for the next call too.
         let (_, next) = try scene.outgoing(account: account)
         scene.peer.respond(407, to: next, headers: challenges(("evil", "harvest")))
         scene.network.run(.seconds(1))
         #expect(scene.peer.requests(.invite).count == 3)
+    }
+
+    @Test(
+        "V-027: without a registration the first challenge is answered under the name of the account's server only, and the cause names the option",
+        arguments: [
+            ("example.net", true), ("EXAMPLE.NET", true), ("sip.example.net", true), ("10.0.0.9", true), ("net", false),
+            ("evil-example.net", false), ("example.net.evil", false), ("asterisk", false), ("", false),
+        ])
+    func unregisteredRealm(realm: String, isOurs: Bool) throws {
+        for (status, header) in [(401, HeaderName.wwwAuthenticate), (407, .proxyAuthenticate)] {
+            let scene = Scene()
+            let account = scene.addAccount(
+                registers: false, proxy: SIPURI(host: .address(scene.peer.address.ip), port: 5060),
+                domain: .name("example.net"))
+            let (_, invite) = try scene.outgoing(account: account, to: try URI("sip:bob@example.net"))
+            scene.peer.respond(status, to: invite, headers: [(header, "Digest realm=\"\(realm)\", nonce=\"n\", qop=\"auth\"")])
+            scene.network.run(.milliseconds(50))
+            #expect(scene.peer.requests(.invite).count == (isOurs ? 2 : 1))
+            guard !isOurs else { continue }
+            let cause = try required(scene.phone.ends.first?.cause)
+            #expect(cause.code == "call.unauthorized.foreign" && cause.status == status && cause.sentence.contains("--realm"))
+            #expect(cause.evidence.first == .init("realm", realm))
+        }
+    }
+
+    @Test("V-027: a registration teaches the realm of a server of another name, for calls and messages too")
+    func learnedByRegistration() throws {
+        let scene = registered()
+        let (_, invite) = try scene.outgoing(account: AccountID(rawValue: 1))
+        scene.peer.respond(407, to: invite, headers: challenges(("test", "p")))
+        scene.network.run(.milliseconds(50))
+        #expect(scene.peer.requests(.invite).last?.first(.proxyAuthorization) != nil)
+    }
+
+    @Test("V-027: a foreign challenge of SUBSCRIBE, PUBLISH, MESSAGE and REFER gets no password, and the sentence says why")
+    func foreignChallengeOfOthers() throws {
+        let scene = Scene()
+        let account = scene.addAccount(registers: false)
+        scene.peer.onMessage = { [weak scene] message in
+            guard message.isRequest, message.method != .ack else { return }
+            scene?.peer.respond(401, to: message, headers: [(.wwwAuthenticate, "Digest realm=\"evil\", nonce=\"n\", qop=\"auth\"")])
+        }
+        let agent = scene.phone.agent
+        let now = scene.network.now
+        _ = try agent.subscribe(from: account, to: scene.peerURI, SubscriptionOptions(event: EventType("dialog"), accept: []), now: now)
+        _ = try agent.publish(account, event: EventType("presence"), body: [65], type: "text/plain", now: now)
+        _ = try agent.sendMessage(from: account, to: scene.peerURI, body: [65], now: now)
+        _ = try agent.refer(from: account, scene.peerURI, to: scene.peerURI, now: now)
+        scene.phone.drain()
+        scene.network.run(.seconds(2))
+        let asked =
+            scene.peer.requests(.subscribe) + scene.peer.requests(.publish) + scene.peer.requests(.message) + scene.peer.requests(.refer)
+        #expect(asked.count == 4 && asked.allSatisfy { $0.first(.authorization) == nil })
+        let causes = scene.phone.events.compactMap { event -> Cause? in
+            switch event {
+            case .event(.subscription(_, .ended(let cause))), .event(.publication(_, .ended(let cause))),
+                .event(.messageAnswered(_, .failed(let cause))), .referral(_, .failed(let cause)):
+                cause
+            default: nil
+            }
+        }
+        #expect(
+            Set(causes.map(\.code)) == [
+                "subscription.refused.foreign", "publication.refused.foreign", "message.unauthorized.foreign", "transfer.refused.foreign",
+            ])
+        #expect(causes.allSatisfy { $0.sentence.contains("\"evil\"") && $0.sentence.contains("--realm") })
     }
 
     @Test("V-027: an account that never registers answers nobody but its own server, whatever the realm")

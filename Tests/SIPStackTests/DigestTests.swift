@@ -220,7 +220,7 @@ private func credentials(_ fields: [(name: HeaderName, value: String)]) throws -
         #expect(fields.count == 2 && fields[0].value.contains(#"username="ua""#) && fields[1].value.contains(#"username="ub""#))
         #expect(digest.counters[.foreignRealm] == 1)
         var second = DigestAttempt()
-        #expect(throws: DigestFailure.noCredentials(realm: "x")) {
+        #expect(throws: DigestFailure.foreignRealm("x")) {
             try digest.authorize(try challenge(#"Digest realm="x", nonce="n0""#), for: register, attempt: &second)
         }
         #expect(digest.preemptive(for: register, attempt: &second).count == 2)

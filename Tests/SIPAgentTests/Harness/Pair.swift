@@ -78,10 +78,12 @@ final class Scene {
     @discardableResult
     func addAccount(
         registers: Bool = true, expires: Int = 600, directCalls: DirectCalls = .accept, transport: TransportProtocol? = nil,
-        password: String = "secret", realm: String? = nil, retry: RetryPolicy = RetryPolicy(), proxy: SIPURI? = nil
+        password: String = "secret", realm: String? = nil, retry: RetryPolicy = RetryPolicy(), proxy: SIPURI? = nil,
+        domain: Host? = nil
     ) -> AccountID {
         var home = SIPURI(user: "1001", host: .address(peer.address.ip))
         home.port = peer.address.port
+        if let domain { home = SIPURI(user: "1001", host: domain) }
         let id = phone.agent.addAccount(
             AccountConfiguration(
                 addressOfRecord: home, displayName: "Alice", proxy: proxy,

@@ -46,6 +46,10 @@ public enum DigestFailure: Error, Sendable, Hashable {
     case refused(realm: String)
     /// No challenge is for a realm that we have credentials for.
     case noCredentials(realm: String)
+    /// There are credentials, but the realm is not known as one of the account's own server: somebody else may ask.
+    case foreignRealm(String)
+    /// The challenge did not come from the account's own server.
+    case notOurServer(realm: String)
     /// No challenge names an algorithm and a quality of protection that we support.
     case unsupported(algorithm: String)
     /// A realm, nonce or opaque value beyond `DigestLimits`.
@@ -60,6 +64,8 @@ public enum DigestFailure: Error, Sendable, Hashable {
         switch self {
         case .refused: "auth.refused"
         case .noCredentials: "auth.noCredentials"
+        case .foreignRealm: "auth.foreignRealm"
+        case .notOurServer: "auth.notOurServer"
         case .unsupported: "auth.unsupported"
         case .tooLong: "auth.challengeTooLong"
         case .noChallenge: "auth.noChallenge"
@@ -197,9 +203,11 @@ public struct DigestClient {
             if chosen.contains(where: { $0.challenge.realm == challenge.realm && $0.challenge.isProxy == challenge.isProxy }) {
                 continue
             }
-            guard isOurs(challenge.realm), let credential = credential(for: challenge.realm) else {
+            guard let credential = credential(for: challenge.realm), isOurs(challenge.realm) else {
                 counters.increment(.foreignRealm)
-                if case .noChallenge = failure { failure = .noCredentials(realm: challenge.realm) }
+                if case .noChallenge = failure {
+                    failure = credentials.isEmpty ? .noCredentials(realm: challenge.realm) : .foreignRealm(challenge.realm)
+                }
                 continue
             }
             guard let algorithm = DigestAlgorithm(token: challenge.algorithm ?? "MD5"), challenge.hasKnownProtection else {

@@ -98,6 +98,10 @@ final class InviteSession {
     var replaces: SessionID?
     /// REFERs that came in its dialog.
     var referrals = 0
+    /// How fast the peer's requests come.
+    var referralPace = RequestPace()
+    var changePace = RequestPace()
+    var notePace = RequestPace()
     /// The source whose count of unanswered INVITEs this session is in.
     var countedSource: IPAddress?
 

@@ -181,7 +181,7 @@ extension UserAgent {
         case .response(let response, let transaction, let source) where response.statusCode < 300:
             handleSuccess(response, transaction, source, request, session, now: now)
         case .response(let response, _, _):
-            end(session, byRemote: true, Causes.refusal(response, request.redirection), now: now)
+            end(session, byRemote: true, Causes.refusal(response, request.redirection, request.challengeFailure), now: now)
         case .failure(let failure):
             end(session, byRemote: false, Causes.failure(failure, of: "INVITE", request.redirection), now: now)
         }

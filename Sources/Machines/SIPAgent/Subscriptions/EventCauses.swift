@@ -50,6 +50,7 @@ enum EventCauses {
     }
 
     static func subscriptionRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
+        if let withheld = Causes.withheld("subscription.refused.foreign", response, failure) { return withheld }
         let (code, sentence): (String, String) =
             switch response.statusCode {
             case 401, 407:
@@ -95,6 +96,7 @@ enum EventCauses {
     static let publisherGone = Cause("publication.account-removed", "The account of the publication was removed.")
 
     static func publicationRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
+        if let withheld = Causes.withheld("publication.refused.foreign", response, failure) { return withheld }
         let (code, sentence): (String, String) =
             switch response.statusCode {
             case 401, 407:
@@ -139,7 +141,8 @@ enum EventCauses {
             evidence: [.init("octets", "\(octets)")])
     }
 
-    static func messageRefused(_ response: SIPMessage) -> Cause {
+    static func messageRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
+        if let withheld = Causes.withheld("message.unauthorized.foreign", response, failure) { return withheld }
         let (code, sentence): (String, String) =
             switch response.statusCode {
             case 401, 407:

@@ -90,6 +90,8 @@ final class Subscription {
     /// What the 2xx granted.
     var granted: Int?
     var legs: [Leg] = []
+    /// How fast its NOTIFYs come.
+    var pace = RequestPace()
     /// Never used twice.
     var lastLeg = 0
     /// Attempts so far without a lasting success.

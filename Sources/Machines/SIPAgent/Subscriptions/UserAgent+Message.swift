@@ -86,7 +86,7 @@ extension UserAgent {
         case .response(let response, _, _) where response.statusCode < 300:
             emit(.event(.messageAnswered(id, .accepted(status: response.statusCode))))
         case .response(let response, _, _):
-            emit(.event(.messageAnswered(id, .failed(EventCauses.messageRefused(response)))))
+            emit(.event(.messageAnswered(id, .failed(EventCauses.messageRefused(response, request.challengeFailure)))))
             if response.statusCode == 481, let session = sessionID.flatMap({ sessions[$0] }) {
                 loseDialog(session, Causes.dialogLost(response), now: now)
             }

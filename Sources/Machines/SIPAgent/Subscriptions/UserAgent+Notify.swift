@@ -24,7 +24,10 @@ extension UserAgent {
         switch method {
         case .message:
             if hasTag { return false }
-            if checkExtensions(request, transaction, now: now) { handleMessage(request, transaction, source, session: nil, now: now) }
+            guard checkExtensions(request, transaction, now: now),
+                isBearable(request, transaction, &messagePace, configuration.messageRate, "messageRate", now: now)
+            else { break }
+            handleMessage(request, transaction, source, session: nil, now: now)
         case .subscribe:
             if checkExtensions(request, transaction, now: now) { handleSubscribe(request, transaction, source, hasTag: hasTag, now: now) }
         default:
@@ -73,6 +76,8 @@ extension UserAgent {
             refuse(request, transaction, 415, [(.accept, accept)], now: now)
             return
         }
+        let rate = configuration.notificationsPerSubscription
+        guard isBearable(request, transaction, &subscription.pace, rate, "notificationsPerSubscription", now: now) else { return }
         guard let leg = leg(of: subscription, for: request, source, now: now) else {
             refuse(request, transaction, 481, now: now)
             return

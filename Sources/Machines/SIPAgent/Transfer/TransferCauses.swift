@@ -15,7 +15,8 @@ extension Causes {
     }
 
     /// A final answer to our REFER other than 2xx.
-    static func transferRefused(_ response: SIPMessage) -> Cause {
+    static func transferRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
+        if let withheld = withheld("transfer.refused.foreign", response, failure) { return withheld }
         let isUnknown = [405, 420, 501].contains(response.statusCode)
         return Cause(
             isUnknown ? "transfer.unsupported" : "transfer.refused",

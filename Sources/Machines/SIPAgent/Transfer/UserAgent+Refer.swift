@@ -92,9 +92,16 @@ extension UserAgent {
             request, value, referredBy, subscribes: subscribes, session: nil, dialog: nil, tags: (callID, tag), now: now)
     }
 
+    /// A target that names the call to be replaced in its headers part, as a Refer-To does, keeps that and nothing else.
     private func referTo(_ target: URI, _ replaces: Replaces?) throws(AgentError) -> String {
         switch target {
         case .sip(var uri):
+            var replaces = replaces
+            if replaces == nil, let named = uri.headers.first(where: { $0.name.lowercased() == "replaces" }) {
+                do throws(SIPError) { replaces = try Replaces(named.value) } catch {
+                    throw AgentError(.unusableTarget, "the target's Replaces names no call")
+                }
+            }
             uri.headers = replaces.map { [SIPURI.Header("Replaces", $0.description)] } ?? []
             uri.parameters.remove("method")
             return "<\(uri)>"
@@ -146,7 +153,7 @@ extension UserAgent {
             }
             taken(referral, response, now: now)
         case .response(let response, _, _):
-            tell(referral, .failed(Causes.transferRefused(response)))
+            tell(referral, .failed(Causes.transferRefused(response, request.challengeFailure)))
             forgetReferral(referral)
             // The peer does not know the dialog, so the call is gone as well (RFC 5057 §5.1).
             if response.statusCode == 481, let session = referral.session.flatMap({ sessions[$0] }) {

@@ -181,6 +181,19 @@ final class Account {
         return one.parameters["maddr"] == other.parameters["maddr"]
     }
 
+    /// Whether a realm is the name of the account's own server as it is configured, or one above or below that (`example.net` and
+    /// `sip.example.net` are run by the same people), or an address where it was located.
+    func names(_ realm: String) -> Bool {
+        let realm = realm.asciiLowercased
+        if servers.contains(where: { "\($0.address.ip)" == realm }) { return true }
+        return (ownServers + configuration.furtherProxies).contains { uri in
+            let host = "\(uri.host)".asciiLowercased
+            guard realm != host, case .name = uri.host else { return realm == host }
+            let (short, long) = realm.utf8.count < host.utf8.count ? (realm, host) : (host, realm)
+            return short.contains(".") && long.hasSuffix("." + short)
+        }
+    }
+
     func remember(realm: String) {
         guard !realms.contains(realm) else { return }
         if realms.count >= Self.memory { realms.removeFirst() }

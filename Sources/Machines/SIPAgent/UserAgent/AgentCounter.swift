@@ -9,7 +9,7 @@ public enum AgentCounter: Int, CounterName {
     case mergedRequest, unknownDialog, lowSequence, methodNotAllowed, methodUnknown
     case sipsWithoutTLS
     case unsupportedScheme, unsupportedExtension, unsupportedMedia, notAcceptable
-    case overlappingInvite, glare
+    case overlappingInvite, glare, requestFlood
     case repeatedSuccess, extraFork, earlyDialogLimit
     case unmatchedACK, missingACK, missingAnswer
     case challengeIgnored, challengeRoundsExceeded

@@ -81,10 +81,31 @@ enum Causes {
     }
 
     /// A final answer to our INVITE other than 2xx.
-    static func refusal(_ response: SIPMessage, _ redirection: Redirection? = nil) -> Cause {
+    static func refusal(_ response: SIPMessage, _ redirection: Redirection? = nil, _ failure: DigestFailure? = nil) -> Cause {
+        if let withheld = withheld("call.unauthorized.foreign", response, failure) { return withheld }
         let (code, sentence) = refusalText(response.statusCode)
         return Cause(
             code, sentence, status: response.statusCode, evidence: evidence(response) + way(redirection))
+    }
+
+    /// A challenge that was left unanswered though there is a password: it may be somebody else's than the account's server's.
+    /// nil: the response is no such challenge.
+    static func withheld(_ code: String, _ response: SIPMessage, _ failure: DigestFailure?) -> Cause? {
+        guard response.statusCode == 401 || response.statusCode == 407, let failure else { return nil }
+        let sentence: String
+        let realm: String
+        switch failure {
+        case .foreignRealm(let name):
+            realm = printable(name)
+            sentence =
+                "The password was not given under the realm \"\(realm)\", which may be anybody's; if it is the account's server's, "
+                + "--realm says so."
+        case .notOurServer(let name):
+            realm = printable(name)
+            sentence = "Somebody other than the account's own server asked for the password, which was not given."
+        case .refused, .noCredentials, .unsupported, .tooLong, .noChallenge, .tooManyRounds: return nil
+        }
+        return Cause(code, sentence, status: response.statusCode, evidence: [.init("realm", realm)] + evidence(response))
     }
 
     private static func refusalText(_ status: Int) -> (String, String) {
@@ -171,6 +192,7 @@ enum Causes {
         "registration.no-network", "This machine has no network at the moment; the phone registers as soon as there is one.")
 
     static func registrationRefused(_ response: SIPMessage, _ failure: DigestFailure?) -> Cause {
+        if let withheld = withheld("registration.refused.no-credentials", response, failure) { return withheld }
         let (code, sentence): (String, String) =
             switch (response.statusCode, failure) {
             case (401, .noCredentials), (407, .noCredentials):

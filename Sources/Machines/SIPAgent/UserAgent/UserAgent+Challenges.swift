@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Challenges to our requests (RFC 3261 §22). Only the account's own server gets an answer, and within a dialog only under
-// a realm that it has used before: a peer that challenges our BYE to harvest a digest gets nothing (V-027).
+// Challenges to our requests (RFC 3261 §22). Only the account's own server gets an answer. A server is known by its realm, as
+// whatever it passes on comes from its address: REGISTER teaches it; without that it is the name of the account's domain, registrar or
+// proxy, or what is configured. Within a dialog only a realm counts that was used before: a peer that challenges our BYE to harvest a
+// digest gets nothing (V-027).
 
 import Crypto
 import Essentials
@@ -25,10 +27,11 @@ extension UserAgent {
     /// Sends the request again with credentials (§22.2: the same Call-ID, From and To, CSeq + 1); false: the challenge is
     /// not to be answered, and `request.challengeFailure` says why.
     func answerChallenge(_ response: SIPMessage, _ request: ClientRequest, now: MonotonicTime) -> Bool {
-        guard let account = request.account.flatMap({ accounts[$0] }), let target = request.target,
-            account.isServer(target), isOwnRealm(response, request, account)
-        else {
+        guard let account = request.account.flatMap({ accounts[$0] }), let target = request.target, account.isServer(target) else {
             counters.increment(.challengeIgnored)
+            let realm = DigestChallenge.all(in: response, limit: 1).first?.realm
+            let hasPassword = request.account.flatMap { accounts[$0] }?.configuration.credentials.isEmpty == false
+            request.challengeFailure = realm.map { hasPassword ? .notOurServer(realm: $0) : .noCredentials(realm: $0) } ?? .noChallenge
             return false
         }
         guard request.challengeRounds < configuration.maximumChallengeRounds else {
@@ -39,17 +42,16 @@ extension UserAgent {
         request.challengeRounds += 1
         let fields: [(name: HeaderName, value: String)]
         do {
-            let mayLearn = mayLearnRealms(request)
             fields = try account.digest.authorize(
                 response, for: digestRequest(request), attempt: &request.attempt
-            ) { mayLearn || isKnown($0, account) }
+            ) { isKnown($0, account) || mayLearn($0, request, account) }
         } catch {
             counters.increment(.challengeIgnored)
             request.challengeFailure = error
             return false
         }
         setCredentials(fields, on: request)
-        for answer in request.attempt.answers where mayLearnRealms(request) { account.remember(realm: answer.realm) }
+        for answer in request.attempt.answers where mayLearn(answer.realm, request, account) { account.remember(realm: answer.realm) }
         raiseSequence(request)
         return transmit(request, to: target, now: now)
     }
@@ -65,24 +67,16 @@ extension UserAgent {
         for (name, value) in fields { request.message.add(name, value) }
     }
 
-    /// REGISTER goes to the account's own server and no further, so what it asks under is its realm. An INVITE goes on to
-    /// a callee who may challenge too: its realm is learned only while none is known, and not once somebody was reached.
-    private func mayLearnRealms(_ request: ClientRequest) -> Bool {
+    /// REGISTER goes to the account's own server and no further, so what it asks under is its realm. Another request goes on to
+    /// somebody who may challenge too: under a realm of the server's own name only, and not once somebody was reached.
+    private func mayLearn(_ realm: String, _ request: ClientRequest, _ account: Account) -> Bool {
         switch request.purpose {
         case .register: true
-        case .invite(let id):
-            (request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false) && (sessions[id]?.earlyDialogs.isEmpty ?? false)
-        case .refer(let id):
-            referrals.sent[id]?.session == nil && request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
-        case .event(let purpose): !purpose.isInDialog && request.account.flatMap { accounts[$0] }?.realms.isEmpty ?? false
+        case .invite(let id): account.names(realm) && (sessions[id]?.earlyDialogs.isEmpty ?? false)
+        case .refer(let id): account.names(realm) && referrals.sent[id]?.session == nil
+        case .event(let purpose): account.names(realm) && !purpose.isInDialog
         case .reinvite, .bye, .info, .prack, .update, .notify, .abandonFork: false
         }
-    }
-
-    /// Whether a challenge is for a realm that is configured by name, known from the server, or may be learned now.
-    private func isOwnRealm(_ response: SIPMessage, _ request: ClientRequest, _ account: Account) -> Bool {
-        if mayLearnRealms(request) { return true }
-        return DigestChallenge.all(in: response, limit: 16).contains { isKnown($0.realm, account) }
     }
 
     private func isKnown(_ realm: String, _ account: Account) -> Bool {

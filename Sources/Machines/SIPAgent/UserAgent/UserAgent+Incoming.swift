@@ -61,6 +61,8 @@ extension UserAgent {
         if method == .options {
             answerOptions(request, transaction, now: now)
         } else if method == .refer {
+            let rate = configuration.referralsPerCall
+            guard isBearable(request, transaction, &referralPace, rate, "referralsPerCall", now: now) else { return }
             handleInitialRefer(request, transaction, source, now: now)
         } else if checkBody(request, transaction, now: now) {
             handleInitialInvite(request, transaction, source, now: now)
@@ -98,6 +100,7 @@ extension UserAgent {
             refuse(request, transaction, 500, now: now)
             return
         }
+        guard isBearable(request, method, transaction, session, now: now) else { return }
         switch method {
         case .bye: handleBye(request, transaction, session, id, now: now)
         case .invite:

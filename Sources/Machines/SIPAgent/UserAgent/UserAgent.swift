@@ -50,6 +50,11 @@ public final class UserAgent {
     var directCallWarnings = WarningPace(.seconds(60))
     /// The same of a `sips` request that came without TLS.
     var insecureCallWarnings = WarningPace(.seconds(60))
+    /// The same of requests that come too fast.
+    var floodWarnings = WarningPace(.seconds(60))
+    /// Of requests outside calls.
+    var referralPace = RequestPace()
+    var messagePace = RequestPace()
     /// Subscriptions and publications.
     var subscriptions = Subscriptions()
     /// Sessions that are not over for the user.

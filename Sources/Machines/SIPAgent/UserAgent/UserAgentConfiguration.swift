@@ -22,6 +22,17 @@ public struct UserAgentConfiguration: Sendable {
     public var maximumReferrals: Int
     /// Referrals of one call, each direction.
     public var maximumReferralsPerCall: Int
+    /// How fast REFERs may come in one call; what is faster is answered 500 with Retry-After. All that come outside calls together are
+    /// taken at the same rate.
+    public var referralsPerCall: RequestRate
+    /// How fast re-INVITEs and UPDATEs may come in one call; what is faster is answered 500 with Retry-After.
+    public var changesPerCall: RequestRate
+    /// How fast INFOs, MESSAGEs and OPTIONS may come in one call; what is faster is answered 500 with Retry-After.
+    public var notesPerCall: RequestRate
+    /// How fast messages may come outside calls, all together; what is faster is answered 500 with Retry-After.
+    public var messageRate: RequestRate
+    /// How fast NOTIFYs of one subscription may come; what is faster is answered 500 with Retry-After.
+    public var notificationsPerSubscription: RequestRate
     /// NOTIFYs of one referral, each direction; more of the peer's end it, more of ours are left out but for the last.
     public var maximumReferralNotifications: Int
     /// How long a referral may take: longer than a call may ring.
@@ -95,6 +106,11 @@ public struct UserAgentConfiguration: Sendable {
         maximumReferrals = 100
         maximumReferralsPerCall = 4
         maximumReferralNotifications = 40
+        referralsPerCall = RequestRate(burst: 8, perSecond: 1)
+        changesPerCall = RequestRate(burst: 30, perSecond: 2)
+        notesPerCall = RequestRate(burst: 100, perSecond: 50)
+        messageRate = RequestRate(burst: 200, perSecond: 50)
+        notificationsPerSubscription = RequestRate(burst: 200, perSecond: 50)
         referralLimit = .seconds(200)
         maximumCalls = 1000
         maximumUnansweredPerSource = 50

@@ -145,9 +145,6 @@ final class Bench {
     var notices: [StackNotice] {
         events.compactMap { if case .notice(let notice) = $0 { notice } else { nil } }
     }
-    var notices: [StackNotice] {
-        events.compactMap { if case .notice(let notice) = $0 { notice } else { nil } }
-    }
     var ended: [TransactionID] {
         events.compactMap { if case .ended(let id) = $0 { id } else { nil } }
     }

@@ -18,7 +18,7 @@ import Testing
         }
         let account = try scene.addAccount {
             $0.displayName = "Alice Example"
-            $0.credentials = [Credential(realm: nil, username: "1001", password: Secret("secret"))]
+            $0.credentials = [Credential(realm: "example.net", username: "1001", password: Secret("secret"))]
         }
         let (_, invite) = try scene.calling("1002", from: account)
         #expect(String(decoding: invite.body, as: UTF8.self).contains("opus/48000/2"))

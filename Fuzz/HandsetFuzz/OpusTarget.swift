@@ -76,7 +76,7 @@ private func stream(_ packets: [[UInt8]], _ codec: Opus, _ negotiated: Negotiate
         }
     }
     if let statistics = engine.statistics(of: call) {
-        require(statistics.score.isFinite && statistics.liveScore.isFinite, "the score is a score")
+        require((statistics.score ?? 1).isFinite && (statistics.liveScore ?? 1).isFinite, "the score is a score")
         require(statistics.packetsRestored <= UInt64(packets.count), "no more is restored than was sent")
     }
 }

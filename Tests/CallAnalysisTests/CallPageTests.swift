@@ -106,6 +106,23 @@ import Testing
         #expect(page.contains("never answered") && !page.contains("How it sounded"))
     }
 
+    @Test func whereNoSoundCameThePageSaysSoAndDrawsNoScore() throws {
+        var record = Self.record(samples: 0)
+        record.score = nil
+        (record.received, record.lost, record.restored, record.recovered) = (0, 0, 0, 0)
+        for second in 0..<5 { record.add(CallSample(seconds: Double(second), sent: -20, rate: 64)) }
+        let page = CallPage(record, try Self.traffic(), callID: "call-1") { $0 }.text
+        #expect(page.contains("no sound came") && page.contains("How it sounded"))
+        #expect(!page.contains("estimated opinion") && !page.contains("mouth to ear") && !page.contains("of 4.5"))
+    }
+
+    @Test func aScoreThatIsMissingForAWhilePartsItsCurve() {
+        var record = Self.record(samples: 0)
+        for second in 0..<10 { record.add(CallSample(seconds: Double(second), score: second == 5 ? 0 : 4)) }
+        let page = CallPage(record, Traffic()) { $0 }.text
+        #expect(page.split(separator: "class=\"line good\"").count == 3)
+    }
+
     @Test func aLongCallKeepsWhatFits() {
         var record = CallRecord()
         for second in 0..<CallRecord.sampleLimit + 10 { record.add(CallSample(seconds: Double(second))) }

@@ -43,7 +43,7 @@ import Testing
         let pair = Self.talking()
         pair.run(milliseconds: 30_000)
         #expect(Self.warnings(pair.left).isEmpty && Self.warnings(pair.right).isEmpty)
-        #expect(pair.right.statistics.liveScore > 4.2 && pair.right.statistics.score > 4.2)
+        #expect(pair.right.statistics.liveScore ?? 0 > 4.2 && pair.right.statistics.score ?? 0 > 4.2)
     }
 
     @Test func lossIsToldWhileItLastsAndItsEndOnce() throws {
@@ -54,12 +54,12 @@ import Testing
         #expect(Set(Self.warnings(pair.left)) == [.lossSent])
         let first = pair.right.events.compactMap { if case .warning(_, _, let value, _) = $0 { value } else { nil } }.first
         #expect((5...30).contains(try #require(first)))
-        #expect(pair.right.statistics.liveScore < 4)
+        #expect(pair.right.statistics.liveScore ?? 5 < 4)
         pair.there.loss = 0
         pair.run(milliseconds: 20_000)
         #expect(Self.mended(pair.right) == [.loss] && Self.mended(pair.left) == [.lossSent])
-        #expect(pair.right.statistics.liveScore > 4.2)
-        #expect(pair.right.statistics.score < pair.right.statistics.liveScore)
+        #expect(pair.right.statistics.liveScore ?? 0 > 4.2)
+        #expect(pair.right.statistics.score ?? 5 < pair.right.statistics.liveScore ?? 0)
     }
 
     @Test func aLegOnWhichNothingComesIsNamedWithinTwoSeconds() {
@@ -69,6 +69,35 @@ import Testing
         #expect(Self.warnings(party).isEmpty)
         party.feed([], from: "192.0.2.2:5000", for: 350, start: 1900)
         #expect(Self.warnings(party) == [.nothingReceived])
+    }
+
+    @Test func whereNothingCameThereIsNoScore() {
+        let party = Party("192.0.2.1:4000", bridgeRate: 8000)
+        party.configure(remote: "192.0.2.2:5000")
+        party.feed([], from: "192.0.2.2:5000", for: 10_000)
+        let figures = party.statistics
+        #expect(figures.score == nil && figures.liveScore == nil && figures.mouthToEarMilliseconds == nil)
+    }
+
+    @Test func aLegThatStaysSilentIsScoredForWhatDoesNotCome() {
+        let pair = Self.talking()
+        pair.there.loss = 1
+        pair.run(milliseconds: 12_000)
+        #expect(pair.right.statistics.liveScore ?? 5 < 1.5)
+        #expect(pair.right.statistics.score ?? 5 < 2)
+        #expect(Set(Self.warnings(pair.right)) == [.nothingReceived])
+        pair.there.loss = 0
+        pair.run(milliseconds: 12_000)
+        #expect(pair.right.statistics.liveScore ?? 0 > 4.2)
+    }
+
+    @Test func aPauseInWhichNothingIsExpectedTakesNothingFromTheScore() {
+        let pair = Self.talking { $0.sendComfortNoisePayloadType = 13 }
+        let before = pair.right.statistics.score ?? 0
+        pair.left.configure(remote: pair.right.address.description, now: pair.now) { $0.sends = false }
+        pair.right.configure(remote: pair.left.address.description, now: pair.now) { $0.receives = false }
+        pair.run(milliseconds: 10_000)
+        #expect(before > 4.2 && pair.right.statistics.score ?? 0 > 4.2)
     }
 
     @Test func aLegThatFallsSilentIsNamedAndMended() {
@@ -140,7 +169,7 @@ import Testing
         for party in [pair.left, pair.right] { party.play(Signals.voice(rate: 8000, seconds: 20), rate: 8000, loops: true) }
         pair.run(milliseconds: 15_000)
         #expect(Self.warnings(pair.left).contains(.delay))
-        #expect(pair.left.statistics.mouthToEarMilliseconds > 450)
+        #expect(pair.left.statistics.mouthToEarMilliseconds ?? 0 > 450)
     }
 
     @Test func aStreamThatIsHeldIsNotWarnedOf() {

@@ -74,7 +74,7 @@ public struct CallJournal: Sendable {
         case .digitReceived(call, let digit, _, _): mark(.note, "digit \(digit) received", now)
         case .warning(call, let cause): mark(.warning, cause.sentence, now)
         case .holdFailed(call, let cause), .digitFailed(call, let cause): mark(.failure, cause.sentence, now)
-        case .notice(call, .mended(let code)): mark(.note, "\(code) is over", now)
+        case .notice(call, .mended(let code)): mark(.note, Self.mended(code), now)
         case .ended(call, let end):
             record.end = end.cause.sentence
             record.duration = end.wasEstablished ? end.duration.seconds : nil
@@ -83,6 +83,20 @@ public struct CallJournal: Sendable {
             sample(statistics, now)
             if isFinal { isComplete = true }
         default: break
+        }
+    }
+
+    /// A warning that is over, in words.
+    private static func mended(_ code: String) -> String {
+        switch code {
+        case "media.loss": "little is lost on the way here now"
+        case "media.loss-sent": "little is lost on the way there now"
+        case "media.delay": "what is said is heard in time again"
+        case "media.nothing-sent": "sound is sent again"
+        case "media.nothing-received", "media.interrupted", "media.wrong-address": "sound comes from the other side again"
+        case "media.silence-received": "the other side is heard again"
+        case "media.muted": "who spoke while muted stopped, or is heard now"
+        default: "\(code) is over"
         }
     }
 
@@ -95,7 +109,7 @@ public struct CallJournal: Sendable {
         record.lost = it.packetsLost
         record.restored = it.packetsRestored
         record.recovered = it.packetsRecovered
-        record.score = it.packetsReceived > 0 ? it.score : nil
+        record.score = it.score
         let seconds = max((now - (lastAt ?? start)).seconds, 0.001)
         defer { (last, lastAt) = (it, now) }
         // The last figures come with the end, perhaps at once after others.
@@ -108,8 +122,8 @@ public struct CallJournal: Sendable {
             CallSample(
                 seconds: (now - start).seconds, lost: min(lost / expected, 1), repaired: min(repaired / expected, 1),
                 lostThere: it.remoteFractionLost, jitter: it.jitterMilliseconds, buffer: it.bufferMilliseconds,
-                delay: it.packetsReceived > 0 ? it.mouthToEarMilliseconds : 0, received: it.receivedLevel, sent: it.sentLevel,
-                score: it.packetsReceived > 0 ? it.liveScore : 0, rate: change(it.octetsSent, last.octetsSent) * 8 / 1000 / seconds,
+                delay: it.mouthToEarMilliseconds ?? 0, received: it.receivedLevel, sent: it.sentLevel,
+                score: it.liveScore ?? 0, rate: change(it.octetsSent, last.octetsSent) * 8 / 1000 / seconds,
                 redundantRate: change(it.redundancyOctetsSent, last.redundancyOctetsSent) * 8 / 1000 / seconds))
     }
 

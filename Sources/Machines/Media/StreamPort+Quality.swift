@@ -40,10 +40,11 @@ extension StreamPort {
     /// What came and what did not, since the beginning.
     var sums: RecentSeconds.Sums {
         let figures = receiver.figures
-        let missing = Int64(clamping: lostBefore) + (source?.lost ?? 0) + Int64(clamping: figures.packetsLate)
+        let lost = Int64(clamping: lostBefore) + (source?.lost ?? 0) + overdue
+        let missing = lost + Int64(clamping: figures.packetsLate)
         return RecentSeconds.Sums(
-            expected: Int64(clamping: statistics.packetsReceived) + Int64(clamping: lostBefore) + (source?.lost ?? 0),
-            missing: missing, repaired: min(missing, Int64(clamping: packetsRestored + figures.packetsRecovered)))
+            expected: Int64(clamping: statistics.packetsReceived) + lost, missing: missing,
+            repaired: min(missing, Int64(clamping: packetsRestored + figures.packetsRecovered)))
     }
 
     /// The rating of ITU-T G.107 for `sums` with the delays of now.
@@ -64,9 +65,10 @@ extension StreamPort {
     /// Adds to the statistics what is measured here.
     func describeQuality(_ result: inout StreamStatistics) {
         let sums = sums
-        result.score = QualityScore.opinion(rating: rating(sums))
-        result.liveScore = QualityScore.opinion(rating: rating(recent.change(to: sums)))
-        result.mouthToEarMilliseconds = mouthToEar
+        let change = recent.change(to: sums)
+        result.score = sums.expected > 0 ? QualityScore.opinion(rating: rating(sums)) : nil
+        result.liveScore = change.expected > 0 ? QualityScore.opinion(rating: rating(change)) : nil
+        result.mouthToEarMilliseconds = sums.expected > 0 ? mouthToEar : nil
         result.receivedLevel = Samples.level(power: receivedPower)
         result.sentLevel = Samples.level(power: sentPower)
         result.remoteScore = reports.remoteMetrics.flatMap { $0.conversationalScore <= 50 ? Double($0.conversationalScore) / 10 : nil }
@@ -129,15 +131,17 @@ extension StreamPort {
         watch.countdown -= 1
         guard watch.countdown <= 0, let stream else { return }
         watch.countdown = Self.look
-        if now - lastSecondAt >= .milliseconds(1000) {
-            lastSecondAt = now
-            recent.add(sums)
-        }
         let settings = configuration.watch
         let receiving = stream.receives && expectsSince != nil && !hasLeft
         let silentFor = now - max(expectsSince ?? now, lastPacketAt ?? expectsSince ?? now)
         let isRefusing = refusedSince.map { now - $0 < settings.silence } ?? false
         let nothing = receiving && !lastWasNoise && silentFor >= settings.silence
+        // When packets come again, the gap in their numbers says what was lost.
+        overdue = nothing && source != nil ? silentFor.nanoseconds / (Int64(max(stream.packetTime, 10)) * 1_000_000) : 0
+        if now - lastSecondAt >= .milliseconds(1000) {
+            lastSecondAt = now
+            recent.add(sums)
+        }
         tell(.wrongAddress, nothing && isRefusing, for: .zero, value: 0, source: refusedFrom, now, outbox)
         tell(.nothingReceived, nothing && !isRefusing, for: .zero, value: silentFor.seconds, now, outbox)
         let isQuiet = Double(quietTicks) * 10 >= (hasHeardSound ? settings.pause : settings.silence).milliseconds
@@ -148,16 +152,17 @@ extension StreamPort {
         sentBefore = sent
         tell(.nothingSent, !isSending, for: settings.silence, value: 0, now, outbox)
         tell(.muted, stream.sends && stream.isMuted && spokenMuted >= 240, for: .zero, value: 0, now, outbox)
-        watchNumbers(stream, settings, now, outbox)
+        watchNumbers(stream, settings, isSilent: nothing, now, outbox)
     }
 
     private func watchNumbers(
-        _ stream: StreamConfiguration, _ settings: QualityWatchSettings, _ now: MonotonicTime, _ outbox: MediaOutbox
+        _ stream: StreamConfiguration, _ settings: QualityWatchSettings, isSilent: Bool, _ now: MonotonicTime, _ outbox: MediaOutbox
     ) {
         let last = recent.change(to: sums)
         let loss = last.expected < 40 ? 0 : Double(last.missing) / Double(last.expected)
         let lossLimit = watch.isOn(.loss) ? settings.loss / 2 : settings.loss
-        tell(.loss, stream.receives && loss >= lossLimit, for: .zero, value: loss * 100, now, outbox)
+        // That nothing comes at all is told by another warning.
+        if !isSilent { tell(.loss, stream.receives && loss >= lossLimit, for: .zero, value: loss * 100, now, outbox) }
         let remote = reports.remoteFractionLost ?? 0
         let remoteLimit = watch.isOn(.lossSent) ? settings.loss / 2 : settings.loss
         tell(.lossSent, stream.sends && remote >= remoteLimit, for: .zero, value: remote * 100, now, outbox)

@@ -41,6 +41,8 @@ final class StreamPort: BridgePort {
     // Of quality.
     var pattern = LossPattern()
     var spread = TransitSpread()
+    /// How many packets should have come since the last one: the stream is silent, and the peer neither rests nor is gone.
+    var overdue: Int64 = 0
     var recent = RecentSeconds()
     var watch = QualityWatch()
     var lastSecondAt = MonotonicTime.zero

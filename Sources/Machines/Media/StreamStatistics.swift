@@ -32,14 +32,16 @@ public struct StreamStatistics: Sendable, Hashable {
     public var redundancyOctetsSent: UInt64 = 0
     /// What the peer reports about our packets: fraction lost, 0...1; nil until known.
     public var remoteFractionLost: Double?
-    /// Estimated mean opinion score, 1.0...4.5, by the E-model from loss, delay and codec: of the whole stream.
-    public var score: Double = 0
-    /// The same of the last five seconds.
-    public var liveScore: Double = 0
+    /// Estimated mean opinion score, 1.0...4.5, by the E-model from loss, delay and codec: of the whole stream. While the peer
+    /// should be sending and nothing comes, its packets count as lost. nil: not a packet came, there is nothing to judge.
+    public var score: Double?
+    /// The same of the last five seconds; nil: nothing came in them, and nothing was expected.
+    public var liveScore: Double?
     /// The score that the peer reports of what it hears (RFC 3611), 1.0...5.0; nil until known.
     public var remoteScore: Double?
-    /// One way, from mouth to ear, as far as it can be known: half of the round trip, the buffer, a packet. Milliseconds.
-    public var mouthToEarMilliseconds: Double = 0
+    /// One way, from mouth to ear, as far as it can be known: half of the round trip, the buffer, a packet. Milliseconds; nil:
+    /// not a packet came.
+    public var mouthToEarMilliseconds: Double?
     /// How loud the peer and we are now, in dB below full scale: −96 (silence) to 0.
     public var receivedLevel: Double = -96
     public var sentLevel: Double = -96

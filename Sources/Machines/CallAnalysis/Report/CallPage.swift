@@ -52,6 +52,8 @@ public struct CallPage: Sendable {
         if let score = record.score {
             let (word, style) = score >= 4 ? ("good", "good") : score >= 3.4 ? ("fair", "warn") : ("poor", "bad")
             html += tile("Score", Curves.number(score), word + ", of 4.5", style)
+        } else if duration != nil {
+            html += tile("Score", "–", "no sound came", "bad")
         }
         if let codec = record.codec { html += tile("Codec", codec, "") }
         let expected = record.received + record.lost

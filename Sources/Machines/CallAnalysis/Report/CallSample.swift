@@ -16,7 +16,7 @@ public struct CallSample: Sendable, Hashable {
     /// dB below full scale, −96...0: what came and what was sent.
     public var received: Double
     public var sent: Double
-    /// 1...4.5.
+    /// 1...4.5; 0: there was nothing to judge.
     public var score: Double
     /// kbit/s of payload sent, and the part of it that were copies (RFC 2198).
     public var rate: Double

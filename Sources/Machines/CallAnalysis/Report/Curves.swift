@@ -74,7 +74,7 @@ struct Curves {
             Panel(
                 title: "Time", unit: "ms", range: 0...times, steps: Self.steps(times),
                 curves: [
-                    Curve(name: "delay, mouth to ear", style: "blue") { $0.delay },
+                    Curve(name: "delay, mouth to ear", style: "blue") { $0.delay > 0 ? $0.delay : nil },
                     Curve(name: "buffer", style: "media") { $0.buffer },
                     Curve(name: "jitter", style: "warn") { $0.jitter },
                 ]),
@@ -108,15 +108,31 @@ struct Curves {
         }
         var legend = Self.left + Self.width
         for curve in panel.curves.reversed() {
-            let values = record.samples.compactMap { sample in curve.value(sample).map { (sample.seconds, $0) } }
-            guard !values.isEmpty else { continue }
-            text += line(values, curve, place, bottom: y + Self.panelHeight)
-            let length = Double(curve.name.count) * 6.2
-            text += "<text class=\"t\" x=\"\(Self.number(legend))\" y=\"\(Self.number(y - 8))\" text-anchor=\"end\">\(curve.name)</text>"
-            text += "<path class=\"key \(curve.style)\" d=\"M\(Self.number(legend - length - 22)) \(Self.number(y - 12))h14\"/>"
-            legend -= length + 38
+            let runs = runs(of: curve)
+            guard !runs.isEmpty else { continue }
+            for run in runs { text += line(run, curve, place, bottom: y + Self.panelHeight) }
+            let start = legend - Double(curve.name.count) * 6.2
+            text += "<text class=\"t\" x=\"\(Self.number(start))\" y=\"\(Self.number(y - 8))\">\(curve.name)</text>"
+            text += "<path class=\"key \(curve.style)\" d=\"M\(Self.number(start - 20)) \(Self.number(y - 12))h14\"/>"
+            legend = start - 36
         }
         return text
+    }
+
+    /// The points of a curve, parted where there was nothing to measure.
+    private func runs(of curve: Curve) -> [[(seconds: Double, value: Double)]] {
+        var runs: [[(seconds: Double, value: Double)]] = []
+        var isOpen = false
+        for sample in record.samples {
+            guard let value = curve.value(sample) else {
+                isOpen = false
+                continue
+            }
+            if !isOpen { runs.append([]) }
+            isOpen = true
+            runs[runs.count - 1].append((sample.seconds, value))
+        }
+        return runs
     }
 
     private func line(

@@ -105,7 +105,7 @@ package struct DemoReport: Sendable {
     private func statistics(_ name: String, _ it: StreamStatistics) -> String {
         pad(name, -14)
             + "sent \(it.packetsSent) packets, received \(it.packetsReceived), lost \(it.packetsLost), late \(it.packetsLate), "
-            + "jitter \(decimals(it.jitterMilliseconds)) ms, score \(decimals(it.score))"
+            + "jitter \(decimals(it.jitterMilliseconds)) ms, " + (it.score.map { "score \(decimals($0))" } ?? "no score: nothing came")
     }
 
     private func decimals(_ value: Double) -> String {

@@ -121,13 +121,13 @@ extension CommandEvent {
             JSONValue.Member("redundancy", .integer(Int64(it.redundancy))),
             JSONValue.Member("octets", .integer(Int64(clamping: it.octetsSent))),
             JSONValue.Member("redundant", .integer(Int64(clamping: it.redundancyOctetsSent))),
-            JSONValue.Member("mouth_to_ear", .hundredths(it.mouthToEarMilliseconds)),
+            JSONValue.Member("mouth_to_ear", it.mouthToEarMilliseconds.map { .hundredths($0) } ?? .null),
             JSONValue.Member("level", .hundredths(it.receivedLevel)),
             JSONValue.Member("level_sent", .hundredths(it.sentLevel)),
             JSONValue.Member("loss_sent", it.remoteFractionLost.map { .hundredths($0) } ?? .null),
-            JSONValue.Member("score_now", .hundredths(it.liveScore)),
+            JSONValue.Member("score_now", it.liveScore.map { .hundredths($0) } ?? .null),
             JSONValue.Member("score_sent", it.remoteScore.map { .hundredths($0) } ?? .null),
-            JSONValue.Member("score", .hundredths(it.score)),
+            JSONValue.Member("score", it.score.map { .hundredths($0) } ?? .null),
         ]
     }
 

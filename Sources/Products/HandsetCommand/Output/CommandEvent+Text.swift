@@ -31,7 +31,8 @@ extension CommandEvent {
             "\(reference) sent \(it.packetsSent), received \(it.packetsReceived), lost \(it.packetsLost), "
                 + (it.packetsRestored + it.packetsRecovered == 0 ? "" : "made good \(it.packetsRestored + it.packetsRecovered), ")
                 + (it.redundancy == 0 ? "" : "each packet with \(it.redundancy) before it, ")
-                + "jitter \(JSONValue.hundredths(it.jitterMilliseconds)) ms, score \(JSONValue.hundredths(it.score))"
+                + "jitter \(JSONValue.hundredths(it.jitterMilliseconds)) ms, "
+                + (it.score.map { "score \(JSONValue.hundredths($0))" } ?? "no score: nothing came")
         case .network(let state, let addresses, let phone):
             prefix(phone) + "network " + state + (addresses.isEmpty ? "" : ": " + addresses.map(\.description).joined(separator: ", "))
         case .warning(let code, let text, let reference): (reference.map { "\($0) " } ?? "") + "warning: \(text) (\(code))"

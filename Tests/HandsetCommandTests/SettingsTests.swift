@@ -100,6 +100,22 @@ import Testing
         #expect(it.digits == "1A,#")
     }
 
+    @Test("nobody is called for a file that cannot be played", arguments: [("not a wave", "no WAV file"), ("RIFF....WAVE", "no format")])
+    func aFileThatCannotBePlayedIsRefusedBeforeTheCall(content: String, words: String) throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("handset-sound-\(UUID().uuidString)")
+        try Data(content.utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let settings = try MediaSettings(try invocation("call", "sip:b@example.net", "--play", file.path))
+        #expect {
+            try settings.checkFiles(numbers: false)
+        } throws: {
+            "\($0)".contains(words)
+        }
+        #expect(throws: Never.self) {
+            try MediaSettings(try invocation("call", "sip:b@example.net", "--play", "/dev/null")).checkFiles(numbers: false)
+        }
+    }
+
     @Test func filesOfSeveralCallsAreNumberedBeforeTheEnding() {
         #expect(MediaSettings.numbered("talk.wav", 2) == "talk-2.wav")
         #expect(MediaSettings.numbered("/a.b/talk", 1) == "/a.b/talk-1")

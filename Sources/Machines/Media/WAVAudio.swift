@@ -126,6 +126,16 @@ public struct WAVError: Error, Sendable, Hashable {
         self.code = code
         self.offset = offset
     }
+
+    /// What is wrong, for a person.
+    package var words: String {
+        switch code {
+        case .notWAVE: "it is no WAV file"
+        case .missingFormat: "it has no format chunk before its data"
+        case .missingData: "it has no data"
+        case .unsupportedFormat: "its format is not supported; PCM of 8 or 16 bit and G.711 are"
+        }
+    }
 }
 
 /// Writes a WAV file piece by piece: 16 bits, one channel or more (the samples of a moment lie side by side).

@@ -125,17 +125,7 @@ final class FileWorker: Sendable {
                 return .failed(port, reason: "\(path): its rate of \(audio.rate) Hz is out of 8000...192000")
             }
             return .audio(port, audio, loops: loops)
-        } catch { return .failed(port, reason: "\(path): \(words(error.code))") }
-    }
-}
-
-/// What is wrong with a WAV file, for a person.
-private func words(_ code: WAVError.Code) -> String {
-    switch code {
-    case .notWAVE: "it is no WAV file"
-    case .missingFormat: "it has no format chunk before its data"
-    case .missingData: "it has no data"
-    case .unsupportedFormat: "its format is not supported; PCM of 8 or 16 bit and G.711 are"
+        } catch { return .failed(port, reason: "\(path): \(error.words)") }
     }
 }
 

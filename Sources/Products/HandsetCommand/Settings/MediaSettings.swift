@@ -74,6 +74,18 @@ package struct MediaSettings: Sendable {
             if let reportFile { try TextFile.checkWritable(numbers ? Self.numbered(reportFile, 1) : reportFile) }
             if let recordFile { try TextFile.checkWritable(numbers ? Self.numbered(recordFile, 1) : recordFile) }
         } catch { throw .failed("\(error).") }
+        if let playFile, TextFile.isFile(playFile) { try Self.checkSound(playFile) }
+    }
+
+    /// Throws if the file begins as none that can be played. What lies behind the first MiB is seen when it is played.
+    private static func checkSound(_ path: String) throws(CommandFailure) {
+        guard let head = try? TextFile.read(path) else { return }
+        do throws(WAVError) {
+            _ = try WAVAudio(parsing: head)
+        } catch {
+            if error.code == .missingData, head.count >= TextFile.limit { return }
+            throw .failed("\(path): \(error.words).")
+        }
     }
 
     private static func redundancy(_ value: String?) -> Redundancy {

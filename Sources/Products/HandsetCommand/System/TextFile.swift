@@ -67,6 +67,12 @@ package enum TextFile {
         }
     }
 
+    /// Whether it is an ordinary file, which can be read again and again.
+    package static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    }
+
     /// Puts a file in the place of another whole, readable by its owner alone; folders on the way are made.
     package static func replace(_ path: String, with text: String) throws(FileError) {
         try makeFolder(of: path)

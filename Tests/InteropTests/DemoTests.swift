@@ -21,9 +21,12 @@ extension Interop {
                 for window in outside {
                     #expect(window.correlation >= 0.98, "\(heard) second \(window.start / 8000): \(window.correlation)")
                 }
-                // The buffer may change its delay by a packet or two, after the hold above all; more would be something missing or put in.
                 let offsets = outside.map(\.offset)
                 #expect((offsets.max() ?? 0) - (offsets.min() ?? 0) <= 400, "something is missing or put in: \(offsets)")
+                // On a machine that is busy the first packets of a call are late, and the delay falls within the first seconds. Neither
+                // the digits nor the hold changes it.
+                let settled = outside.filter { $0.start >= 5 * 8000 }.map(\.offset)
+                #expect(Set(settled).count == 1, "the delay after digits and hold is not the one before: \(offsets)")
             }
             #expect(try String(contentsOfFile: folder + "/report.txt", encoding: .utf8).contains("all is well"))
         }

@@ -62,11 +62,17 @@ public protocol AudioDecoder: AnyObject {
     /// Takes what was played in place of `count` lost samples, so that the state goes on as if it had been received. What
     /// `samples` holds beyond them is how it would have gone on.
     func follow(_ samples: Span<Int16>, count: Int)
+    /// Keeps the state as it is before something missing is concealed; nothing is allocated.
+    func keepState()
+    /// Goes back to the state that was kept, since what was missing has come after all; false: it cannot.
+    func restoreState() -> Bool
     /// Forgets what was received before: after a jump.
     func reset()
 }
 
 extension AudioDecoder {
+    public func keepState() {}
+    public func restoreState() -> Bool { false }
     public var concealsItself: Bool { false }
     public func tellsOfLost(_ next: Span<UInt8>) -> Bool { true }
     public func follow(_ samples: Span<Int16>, count: Int) {}

@@ -28,7 +28,7 @@ struct DelayEstimator {
     private static let tooLate = 0.0076
     /// Shares of all packets, and of the lost, for whose helpers nobody waits.
     private static let missing = 0.0025
-    private static let missingOfLost = 0.12
+    private static let missingOfLost = 0.25
     private static let missingOfCopied = 0.05
     /// A spread that is so small is waited for whole.
     private static let smallSpread: Int64 = 8_000
@@ -63,6 +63,9 @@ struct DelayEstimator {
 
     /// By how much less than the target will do where it follows from jitter, which is not known more exactly.
     private(set) var slack: Int64 = 0
+
+    /// Packets without copies come so irregularly that one that is missing may be on its way.
+    var mayBeLate: Bool { !isProtected && spread > 15_000 }
 
     /// How far the target is above the fastest packet.
     var spread: Int64 { base.map { target - $0 } ?? 0 }

@@ -28,10 +28,12 @@ extension StreamReceiver {
         // What the packet tells concerns a time as long as its own; a codec conceals whole packets best.
         let duration = max(buffer[index].duration, 1)
         let before = distance > duration ? distance - duration : distance
-        let whole = Int(min(before, duration) * Int64(rate) / clock)
+        // Where packets are late rather than lost, the second half of it may still come in time.
+        let step = estimator.mayBeLate ? min(before, duration, clock / 100) : min(before, duration)
+        let whole = Int(step * Int64(rate) / clock)
         if isLoss, concealByCodec(whole) {
             concealedSamples(whole)
-            playhead += min(before, duration)
+            playhead += step
             return
         }
         let part = min(before, max((wanted * clock + Int64(rate) - 1) / Int64(rate), 1))
@@ -90,6 +92,11 @@ extension StreamReceiver {
     /// Queues samples that the codec itself makes up; false: it makes none.
     private mutating func concealByCodec(_ samples: Int) -> Bool {
         guard samples > 0, !isResting, let lastSpeech, lastSpeech < receivables.count else { return false }
+        if kept == nil {
+            // Should what is missing come after all, decoding goes on from here.
+            receivables[lastSpeech].decoder.keepState()
+            kept = playhead
+        }
         while scratch.count < samples { scratch.append(0) }
         guard Self.conceal(receivables[lastSpeech].decoder, samples, into: &scratch) else { return false }
         concealer.end(into: &scratch, at: 0, count: samples)

@@ -32,11 +32,13 @@ extension StreamReceiver {
     private mutating func adjust(at now: Int64, _ needed: Int) {
         guard let base = estimator.base else { return }
         let frame: Int64 = 10_000
+        // What follows from jitter is not known to the millisecond; a step of a frame for the last of it is not worth it.
+        let target = estimator.target - max(0, estimator.spread - Self.exactSpread) / 100
         let rest = Int64(queued % needed) * 1_000_000 / Int64(rate)
         let delay = now - microseconds(position)
         delayWindow.add(delay)
         correction = 0
-        shortfall = estimator.target - (delay - rest)
+        shortfall = target - (delay - rest)
         if shortfall > 0 {
             correction = (shortfall + frame - 1) / frame * frame - rest
             // A packet is missing that may still be on its way: others wait behind it.
@@ -44,7 +46,7 @@ extension StreamReceiver {
                 stretch(needed - queued, counts: true)
             }
         } else if let least = delayWindow.least {
-            shortfall = min(0, estimator.target - (least - rest))
+            shortfall = min(0, target - (least - rest))
             let steps = max(0, -shortfall - 1_000 - estimator.spread / 32) / frame
             correction = -(steps * frame + rest)
             if least - base > settings.maximumDelay.nanoseconds / 1000 + 2 * frame { skip(least - estimator.target) }
@@ -61,6 +63,9 @@ extension StreamReceiver {
         correction = 0
     }
 
+    /// A spread that does not come from jitter but from loss, where it is known exactly.
+    private static let exactSpread: Int64 = 30_000
+
     /// Makes the samples of a packet longer or shorter, as `correction` wants and as they allow; returns how many there are.
     mutating func fit(_ start: Int, _ count: Int) -> Int {
         let peak = Samples.peak(scratch, at: start, count: count)
@@ -69,13 +74,16 @@ extension StreamReceiver {
         packetsSinceStretch += 1
         guard correction != 0 else { return count }
         let (wanted, spread) = (correction, estimator.spread)
-        // In quiet nearly anything may be done, in speech only what is needed.
+        // In quiet nearly anything may be done, in speech only what is needed. Even in quiet a delay that goes up and down with
+        // each late packet sounds worse than one that stays a little off.
+        let jitter = max(0, spread - Self.exactSpread)
         let isUrgent: Bool
         if wanted > 0 {
-            guard isQuiet || shortfall > 300 + estimator.slack else { return count }
+            guard shortfall > (isQuiet ? jitter / 10 : 300 + estimator.slack) else { return count }
             isUrgent = shortfall > 20_000 + spread / 4
         } else {
-            guard isQuiet ? wanted < -500 : -shortfall > settings.tolerance.nanoseconds / 1000 + spread / 3 else { return count }
+            let tolerance = settings.tolerance.nanoseconds / 1000 + spread / 3
+            guard isQuiet ? wanted < -500 - jitter / 4 : -shortfall > tolerance else { return count }
             isUrgent = -shortfall > 100_000
         }
         guard isQuiet || isUrgent || packetsSinceStretch >= 2 else { return count }
@@ -126,6 +134,7 @@ extension StreamReceiver {
                 noise.setLevel(level)
                 buffer.remove(at: index)
             case .speech(let codec):
+                if codec != lastSpeech { kept = nil }
                 play(index, receivables[codec])
                 lastSpeech = codec
             }
@@ -138,6 +147,8 @@ extension StreamReceiver {
         setRate(of: receivable)
         let samples = Int(buffer[index].duration * Int64(rate) / clock)
         while scratch.count < samples { scratch.append(0) }
+        if skipped > 0, kept == buffer[index].timestamp, receivable.decoder.restoreState() { hasJoint = true }
+        kept = nil
         let made = Self.decode(receivable.decoder, buffer[index].bytes, buffer[index].count, into: &scratch)
         buffer.remove(at: index)
         guard made > 0 else {
@@ -148,6 +159,10 @@ extension StreamReceiver {
         guard end > playhead else {
             figures.packetsLate += 1
             return
+        }
+        if hasJoint {
+            concealer.expectJoint()
+            hasJoint = false
         }
         let start = min(made, Int(skipped * Int64(rate) / clock))
         concealer.end(into: &scratch, at: start, count: made - start)

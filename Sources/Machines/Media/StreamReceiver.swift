@@ -70,6 +70,12 @@ struct StreamReceiver {
     private var filterInUse: ResamplerFilter?
     /// The index of the receivable that was decoded last.
     var lastSpeech: Int?
+    /// Where concealment by the codec began, its state being kept; nil: it is not.
+    var kept: Int64?
+    /// What is decoded next does not continue what was played.
+    var hasJoint = false
+    /// The last packet that carried a copy of the one before.
+    private var lastCopy = Int64.min / 2
 
     // For changes of the delay.
     var delayWindow = DelayWindow()
@@ -107,6 +113,9 @@ struct StreamReceiver {
         isWaiting = true
         dryUnits = 0
         correction = 0
+        kept = nil
+        hasJoint = false
+        lastCopy = .min / 2
     }
 
     func microseconds(_ units: Int64) -> Int64 { units / clock * 1_000_000 + units % clock * 1_000_000 / clock }
@@ -162,7 +171,7 @@ struct StreamReceiver {
             if insertion == .late { figures.packetsLate += 1 }
             return insertion
         }
-        placeOnTimeline(sequence, extended, duration)
+        placeOnTimeline(sequence, extended, duration, at: now)
         return insertion
     }
 
@@ -188,7 +197,7 @@ struct StreamReceiver {
         let insertion = buffer.insert(
             payload, sequence: sequence, timestamp: extended, content: .speech(index), duration: duration)
         guard insertion == .stored else { return false }
-        placeOnTimeline(sequence, extended, duration)
+        placeOnTimeline(sequence, extended, duration, at: now)
         return true
     }
 
@@ -203,11 +212,13 @@ struct StreamReceiver {
         guard case .speech(let index) = content else { return estimator.pass(sequence: sequence) }
         let transit = now - microseconds(extended)
         let helps = receivables[index].decoder.tellsOfLost(payload)
-        estimator.isProtected = helps && receivables[index].decoder.concealsItself
+        // Silence needs no copies: a packet without one changes nothing at once.
+        if helps { lastCopy = max(lastCopy, sequence) }
+        estimator.isProtected = receivables[index].decoder.concealsItself && sequence - lastCopy < 400
         estimator.observe(sequence: sequence, transit: transit, duration: microseconds(duration), helps: helps)
     }
 
-    private mutating func placeOnTimeline(_ sequence: Int64, _ extended: Int64, _ duration: Int64) {
+    private mutating func placeOnTimeline(_ sequence: Int64, _ extended: Int64, _ duration: Int64, at now: Int64) {
         if sequence > highestSequence {
             highestSequence = sequence
             lastTimestamp = extended
@@ -216,8 +227,10 @@ struct StreamReceiver {
         if isWaiting {
             playhead = min(playhead, extended)
         } else if dryUnits > 0 {
-            // What was concealed while nothing was there counts for what is missing, and delays what is not.
-            playhead += max(0, min(dryUnits, extended - playhead))
+            // What was concealed while nothing was there counts for what is missing, and delays what is not; but it does not
+            // raise the delay above the target: what comes after its time is lost, so that speech is not moved for it.
+            let surplus = units(microseconds: now - microseconds(position) - estimator.target)
+            playhead += max(0, min(dryUnits, max(extended - playhead, surplus)))
         }
         dryUnits = 0
     }

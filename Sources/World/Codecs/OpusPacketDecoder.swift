@@ -8,9 +8,11 @@ import Media
     /// nil: there was no memory for it; then nothing is decodable.
     private let state: OpaquePointer?
     private let sampleRate: Int
+    private var kept: [UInt8]
 
     init(_ sampleRate: Int) {
         self.sampleRate = sampleRate
+        kept = [UInt8](repeating: 0, count: max(0, Int(opus_decoder_get_size(1))))
         var error: Int32 = 0
         unsafe state = opus_decoder_create(Int32(sampleRate), 1, &error)
     }
@@ -31,6 +33,20 @@ import Media
     }
 
     var concealsItself: Bool { true }
+
+    /// The state of a decoder is one block of memory, and copying the block copies the decoder (libopus, `opus_decoder_create`).
+    func keepState() {
+        guard let state = unsafe state else { return }
+        let block = unsafe UnsafeRawBufferPointer(start: UnsafeRawPointer(state), count: kept.count)
+        unsafe kept.withUnsafeMutableBytes { unsafe $0.copyMemory(from: block) }
+    }
+
+    func restoreState() -> Bool {
+        guard let state = unsafe state else { return false }
+        let block = unsafe UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer(state), count: kept.count)
+        unsafe kept.withUnsafeBytes { unsafe block.copyMemory(from: $0) }
+        return true
+    }
 
     func tellsOfLost(_ next: Span<UInt8>) -> Bool { Self.carriesCopy(next) }
 

@@ -38,6 +38,24 @@ import Testing
         }
     }
 
+    @Test func `a thousand ports close while the loop is busy, and the media thread goes on`() throws {
+        try withLoop { loop in
+            let side = Side(loop, loopbackConfiguration())
+            let runtime = side.runtime
+            let ports = (1...1200).map { PortID(rawValue: $0) }
+            // The loop takes no notice while it gives the orders: more wait than the ring between both holds.
+            loop.sync { for port in ports { runtime.value.perform(.openEcho(port)) } }
+            loop.sync { for port in ports { runtime.value.perform(.closePort(port)) } }
+            let last = PortID(rawValue: 4000)
+            _ = try side.openStream(last)
+            side.perform(.closePort(last))
+            let isTold = side.events.first { if case .statistics(last, _) = $0 { true } else { false } } != nil
+            #expect(isTold)
+            // A thread that is lost cannot be waited for.
+            if isTold { side.stop() }
+        }
+    }
+
     @Test func `two runtimes exchange audio, and each records what the other plays`() throws {
         try withDirectory { directory in
             try withLoop { loop in

@@ -101,7 +101,7 @@ final class MediaWorker: @unchecked Sendable {
         var deadline = cposix_monotonic()
         while true {
             takeOrders(now: MonotonicTime(nanoseconds: cposix_monotonic()))
-            if isStopped || open.isEmpty {
+            if isStopped || open.isEmpty && waiting.isEmpty {
                 tellLoop()
                 if isStopped { return }
                 sleepUntilWoken()
@@ -124,14 +124,14 @@ final class MediaWorker: @unchecked Sendable {
         }
     }
 
-    /// One frame, for a loop with a virtual clock. False while no port is open: nothing needs to be called then.
+    /// One frame, for a loop with a virtual clock. False while no port is open and all is told: nothing needs to be called then.
     func cycle(at now: MonotonicTime) -> Bool {
         takeOrders(now: now)
         takePackets()
         let isActive = !open.isEmpty && !isStopped
-        if isActive { tick(at: now) }
+        if isActive { tick(at: now) } else if !waiting.isEmpty { publish() }
         tellLoop()
-        return isActive
+        return isActive || !waiting.isEmpty
     }
 
     private func noteLateness(_ lateness: Int64) {
@@ -224,9 +224,11 @@ final class MediaWorker: @unchecked Sendable {
             let isTaken = outbound.push(packet.bytes.span, port: packet.port, kind: packet.kind, remote: packet.to, time: .zero)
             if !isTaken { dropped.wrappingAdd(1, ordering: .relaxed) }
         }
-        while notices.hasRoom, let notice = waiting.first {
-            waiting.removeFirst()
-            notify(notice)
+        var told = 0
+        while told < waiting.count, notices.push(waiting[told]) { told += 1 }
+        if told > 0 {
+            waiting.removeFirst(told)
+            hasOutput = true
         }
         while waiting.isEmpty, notices.hasRoom, let event = engine.nextEvent() { notify(.event(event)) }
     }

@@ -21,10 +21,25 @@ extension Interop {
             baresip.write("quit")
             try await baresip.exitStatus(within: 10)
             try expectHeard(Bench.english, in: place.folder + "/us.wav", seconds: 5, correlation: Self.likeness)
-            // What it decoded of ours is not found: whether it slips or we send unevenly is not known.
-            withKnownIssue(isIntermittent: true) {
-                try expectHeard(Bench.italian, in: try dump(place), seconds: 4, correlation: Self.likeness)
-            }
+            // Its file has what its decoder gives: 48 kHz and two channels.
+            try expectHeard(Bench.italian, in: try dump(place), seconds: 4, correlation: Self.likeness)
+            await place.stop()
+        }
+
+        @Test func opusWithTodaysBaresipBothWays() async throws {
+            let place = try await Place()
+            let baresip = try await place.baresipPython(
+                "alice", play: Bench.english, record: place.folder + "/baresip.wav", more: ["--auto-answer", "--codecs", "opus/48000/2"])
+            let us = try await place.handset(
+                ["call", "alice", "--codecs", "opus", "--play", Bench.italian, "--record", place.folder + "/us.wav", "--duration", "7"],
+                "bob")
+            #expect(try await us.wait(for: "media", within: 10)["codec"] as? String == "OPUS")
+            #expect(try await us.exitStatus(within: 20) == 0, "\(us.transcript)")
+            baresip.write("quit")
+            try await baresip.exitStatus(within: 10)
+            // Its source starts unevenly, and its buffer slips: such a second is not found whole.
+            try expectHeard(Bench.english, in: place.folder + "/us.wav", seconds: 6, correlation: Self.likeness, share: 0.5)
+            try expectHeard(Bench.italian, in: place.folder + "/baresip.wav", seconds: 6, correlation: Self.likeness, share: 0.5)
             await place.stop()
         }
 

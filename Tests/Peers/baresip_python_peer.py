@@ -21,6 +21,7 @@ arguments.add_argument("--password", default="")
 arguments.add_argument("--server", required=True, help="sip:HOST:PORT to register at")
 arguments.add_argument("--play", help="8 kHz mono WAV")
 arguments.add_argument("--record", help="a WAV file for what is heard")
+arguments.add_argument("--codecs", default="pcmu,pcma", help="as baresip names them: opus/48000/2")
 arguments.add_argument("--dtmf-mode", default="rtpevent", choices=["rtpevent", "info", "auto"])
 arguments.add_argument("--auto-answer", action="store_true")
 options = arguments.parse_args()
@@ -85,13 +86,15 @@ async def main():
         net_interface="127.0.0.1", max_concurrent_calls=4,
         audio_source=f"aufile,{options.play}" if options.play else None,
         audio_player=f"aufile,{options.record}" if options.record else None,
-        extra_config_text=f"sip_listen 127.0.0.1:{options.port}\nrtp_ports {options.rtp_port}-{options.rtp_port + 20}\n")
+        # What is played and recorded is 8 kHz and mono, whatever the codec has.
+        extra_config_text=f"sip_listen 127.0.0.1:{options.port}\nrtp_ports {options.rtp_port}-{options.rtp_port + 20}\n"
+        "ausrc_srate 8000\nauplay_srate 8000\nausrc_channels 1\nauplay_channels 1\n")
     runtime = baresip.Runtime()
     await runtime.start(configuration)
     try:
         account = baresip.Account(
             user=options.user, domain=options.domain, password=options.password, registrar=options.server, reg_interval=60,
-            dtmf_mode=options.dtmf_mode)
+            dtmf_mode=options.dtmf_mode, audio_codecs=tuple(options.codecs.split(",")))
         agent = await baresip.UserAgent.create(runtime, account)
 
         def incoming(call):

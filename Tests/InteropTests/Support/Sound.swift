@@ -6,10 +6,11 @@ import Testing
 
 /// Sound in files, and whether one holds what another said.
 enum Sound {
-    /// The samples of a 16-bit mono WAV file at 8 kHz; one at 16 or 48 kHz is brought down to 8.
+    /// The samples of a 16-bit WAV file at 8 kHz; one at 16 or 48 kHz is brought down to 8. Of several channels the first counts.
     static func read(_ path: String) throws -> [Int16] {
         let data = [UInt8](try Data(contentsOf: URL(fileURLWithPath: path)))
         guard data.count > 44 else { throw Subprocess.Failure(description: "\(path) holds no sound") }
+        let channels = max(1, Int(data[22]))
         let rate = Int(data[24]) | Int(data[25]) << 8
         var position = 12
         while position + 8 <= data.count {
@@ -20,7 +21,7 @@ enum Sound {
             position += size + size % 2
         }
         // The size of a file that is still being written may be unknown: what is there counts.
-        let samples = stride(from: position, to: data.count - 1, by: 2).map {
+        let samples = stride(from: position, to: data.count - 1, by: 2 * channels).map {
             Int16(truncatingIfNeeded: Int(data[$0]) | Int(data[$0 + 1]) << 8)
         }
         switch rate {
@@ -68,14 +69,16 @@ enum Sound {
 
 /// Expects most of what was said to have been heard: peers' jitter buffers may slip now and then.
 ///
-/// - Parameter within: how many seconds into the recording it may begin at the latest.
+/// - Parameters:
+///   - within: how many seconds into the recording it may begin at the latest.
+///   - share: how many of the seconds must be found.
 func expectHeard(
-    _ said: String, in recording: String, seconds: Int, correlation: Double = 0.95, within offset: Int = 3,
+    _ said: String, in recording: String, seconds: Int, correlation: Double = 0.95, within offset: Int = 3, share: Double = 0.7,
     sourceLocation: SourceLocation = #_sourceLocation
 ) throws {
     let (found, all) = Sound.found(
         try Sound.read(said), in: try Sound.read(recording), seconds: seconds, correlation: correlation, within: offset)
     #expect(
-        all >= max(1, seconds / 2) && found * 10 >= all * 7, "\(found) of \(all) seconds found in \(recording)",
+        all >= max(1, seconds / 2) && Double(found) >= Double(all) * share, "\(found) of \(all) seconds found in \(recording)",
         sourceLocation: sourceLocation)
 }

@@ -32,20 +32,41 @@ import VoiceProcessing
         }
     }
 
-    /// The aim: 30 dB within 3 s. The delay may be told wrong, as long as it is not too long for a canceller of a fixed tail.
-    @Test(arguments: [VoiceProcessing.EchoCancellation.automatic, .tail(200)], [(20, 20), (60, 60), (150, 150), (100, 0)])
-    func anEchoIsTakenOut(_ cancellation: VoiceProcessing.EchoCancellation, delay: (real: Int, told: Int)) throws {
-        var room = EchoRoom()
-        room.delay = delay.real
-        room.toldDelay = delay.told
-        let left = try Self.left(VoiceProcessing(echoCancellation: cancellation), room)
-        print("echo \(cancellation) \(delay) ms: " + left.map { String(format: "%.0f", $0) }.joined(separator: " "))
-        let later = left[3...].reduce(0, +) / Double(left.count - 3)
-        let isKnown = delay.real == delay.told
-        #expect(later > (isKnown ? 28 : 20), "\(left)")
-        if isKnown { #expect(left[2] > 20, "\(left)") }
+    /// An echo of that delay, and how much the installed libraries take out in the third second and in the mean after it, in dB.
+    struct Echo: Sendable {
+        var cancellation: VoiceProcessing.EchoCancellation
+        var delay: Int
+        var told: Int
+        var third: Double
+        var later: Double
     }
 
+    /// What was measured with webrtc-audio-processing 0.3 and speexdsp 1.2 (Debian 12). The aim is 30 dB in the third second and after it.
+    static let echoes = [
+        Echo(cancellation: .automatic, delay: 20, told: 20, third: 25, later: 34),
+        Echo(cancellation: .automatic, delay: 60, told: 60, third: 41, later: 62),
+        Echo(cancellation: .automatic, delay: 150, told: 150, third: 48, later: 66),
+        Echo(cancellation: .automatic, delay: 100, told: 0, third: 45, later: 63),
+        Echo(cancellation: .tail(200), delay: 20, told: 20, third: 29, later: 34),
+        Echo(cancellation: .tail(200), delay: 60, told: 60, third: 28, later: 33),
+        Echo(cancellation: .tail(200), delay: 150, told: 150, third: 32, later: 34),
+        Echo(cancellation: .tail(200), delay: 100, told: 0, third: 19, later: 33),
+    ]
+
+    /// At most 3 dB less than what was measured. The delay may be told wrong, as long as it is not too long for a canceller of a fixed tail.
+    @Test(arguments: echoes) func anEchoIsTakenOut(_ echo: Echo) throws {
+        var room = EchoRoom()
+        room.delay = echo.delay
+        room.toldDelay = echo.told
+        let left = try Self.left(VoiceProcessing(echoCancellation: echo.cancellation), room)
+        let text = left.map { String(format: "%.0f", $0) }.joined(separator: " ")
+        print("echo \(echo.cancellation) \(echo.delay) ms, told \(echo.told): \(text)")
+        #expect(left[2] > echo.third - 3, "\(left)")
+        #expect(left[3...].reduce(0, +) / Double(left.count - 3) > echo.later - 3, "\(left)")
+    }
+
+    /// The aim is a PESQ of 3.0, which is missed (docs/devices.md). What a test can hold without PESQ is how much of the speaker is left:
+    /// 2.5 dB less than what was said by WebRTC's canceller, 1.1 dB less by speexdsp's.
     @Test func theSpeakerIsKeptInDoubleTalk() throws {
         let far = try Speech.prompt(Speech.far)
         let near = try Speech.prompt(Speech.near)
@@ -56,7 +77,7 @@ import VoiceProcessing
                 try Self.processor(VoiceProcessing(echoCancellation: cancellation)), far: Array(far[..<count]), near: Array(near[..<count]))
             let change = EchoRoom.level(run.output[64_000...]) - EchoRoom.level(near[64_000..<count])
             print("double talk \(cancellation): \(change) dB")
-            #expect(abs(change) < (cancellation == .automatic ? 5 : 3), "\(change) dB")
+            #expect(abs(change) < (cancellation == .automatic ? 3 : 1.6), "\(change) dB")
             if let folder = ProcessInfo.processInfo.environment["HANDSET_ECHO_OUT"] {
                 for (name, samples) in [("near", Array(near[..<count])), ("mic", run.microphone), ("out-\(cancellation)", run.output)] {
                     try Data(WAVEncoder.file(WAVAudio(rate: 16_000, samples: samples))).write(to: URL(filePath: "\(folder)/\(name).wav"))

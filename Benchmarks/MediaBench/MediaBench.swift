@@ -4,11 +4,27 @@
 // every other tick, plays it through the bridge and back, and sends one.
 //
 //     swift run -c release MediaBench [calls] [bridge rate]
+//     MediaBench opus nothing|alone|engine SECONDS    one call of Opus, under callgrind
 
 import Codecs
 import Essentials
 import Media
 import RTP
+
+#if canImport(Glibc)
+    import Glibc
+#else
+    import Darwin
+#endif
+
+/// The processor time of this program: what other programs do at the same time is not in it.
+struct ProcessorClock {
+    var now: Duration {
+        var time = timespec()
+        _ = unsafe clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
 
 struct Generator: RandomNumberGenerator {
     var state: UInt64 = 1
@@ -20,7 +36,12 @@ struct Generator: RandomNumberGenerator {
 
 @main struct MediaBench {
     static func main() {
-        let arguments = CommandLine.arguments.dropFirst().compactMap { Int($0) }
+        let words = CommandLine.arguments.dropFirst()
+        if words.first == "opus" {
+            runOpus(words.dropFirst().first ?? "", seconds: words.last.flatMap { Int($0) } ?? 2)
+            return
+        }
+        let arguments = words.compactMap { Int($0) }
         let calls = arguments.first ?? 50
         let rate = arguments.dropFirst().first ?? 8000
         for kind in ["echo port", "self"] { measure(calls, rate, usesEchoPort: kind == "echo port", name: kind) }
@@ -30,22 +51,39 @@ struct Generator: RandomNumberGenerator {
         compareOpus(calls: 20)
     }
 
-    /// What calls of Opus cost in the engine, against libopus alone with the same sound: 16 kHz, both ways.
-    static func compareOpus(calls: Int) {
-        let codec = Opus(sampleRate: 16_000)
-        let negotiated = NegotiatedCodec(
-            name: codec.name, payloadType: 96, clockRate: codec.clockRate, channels: 2, parameters: "useinbandfec=1")
-        let voice = buzz(rate: 16_000, seconds: 10)
+    static let opus = Opus(sampleRate: 16_000)
+    static let negotiatedOpus = NegotiatedCodec(
+        name: opus.name, payloadType: 96, clockRate: opus.clockRate, channels: 2, parameters: "useinbandfec=1")
+
+    /// What is spoken in calls of Opus, and the same in packets of 20 ms.
+    static func opusSpeech(seconds: Int) -> (voice: [Int16], payloads: [[UInt8]]) {
+        let voice = buzz(rate: 16_000, seconds: seconds)
         var payloads = [[UInt8]](repeating: [UInt8](repeating: 0, count: 1500), count: voice.count / 320)
-        let encoder = codec.makeEncoder(negotiated)
+        let encoder = opus.makeEncoder(negotiatedOpus)
         for index in payloads.indices {
             var span = payloads[index].mutableSpan
             let all = voice.span
             let count = encoder.encode(all.extracting(index * 320..<(index + 1) * 320), into: &span)
             payloads[index].removeLast(1500 - count)
         }
-        let alone = best { codecAlone(codec, negotiated, voice, payloads, calls) }
-        let engine = best { engineWithOpus(codec, negotiated, voice, payloads, calls) }
+        return (voice, payloads)
+    }
+
+    /// One call of Opus, for counting instructions: `alone` by libopus, `engine`, or what both need before (`nothing`).
+    static func runOpus(_ what: String, seconds: Int) {
+        let (voice, payloads) = opusSpeech(seconds: seconds)
+        switch what {
+        case "alone": _ = codecAlone(opus, negotiatedOpus, voice, payloads, 1)
+        case "engine": _ = engineWithOpus(opus, negotiatedOpus, voice, payloads, 1)
+        default: break
+        }
+    }
+
+    /// What calls of Opus cost in the engine, against libopus alone with the same sound: 16 kHz, both ways.
+    static func compareOpus(calls: Int) {
+        let (voice, payloads) = opusSpeech(seconds: 10)
+        let alone = best { codecAlone(opus, negotiatedOpus, voice, payloads, calls) }
+        let engine = best { engineWithOpus(opus, negotiatedOpus, voice, payloads, calls) }
         let ticks = Double(payloads.count * calls)
         func percent(_ duration: Duration) -> Double { Double(Interval(duration).nanoseconds) / ticks / 20_000_000 * 100 }
         print("libopus alone: \(rounded(percent(alone), 1000)) % of a core per call, in the engine: \(rounded(percent(engine), 1000)) %")
@@ -76,7 +114,7 @@ struct Generator: RandomNumberGenerator {
         let decoders = (0..<calls).map { _ in codec.makeDecoder(negotiated) }
         var payload = [UInt8](repeating: 0, count: 1500)
         var samples = [Int16](repeating: 0, count: 320)
-        let clock = ContinuousClock()
+        let clock = ProcessorClock()
         let start = clock.now
         for index in payloads.indices {
             for call in 0..<calls {
@@ -112,7 +150,7 @@ struct Generator: RandomNumberGenerator {
         var packets = payloads.enumerated().map { index, payload in
             RTPPacket(payloadType: 96, sequenceNumber: UInt16(index), timestamp: UInt32(index * 960), ssrc: 1).serialized(payload: payload)
         }
-        let clock = ContinuousClock()
+        let clock = ProcessorClock()
         let start = clock.now
         for tick in 0..<packets.count * 2 {
             let now = MonotonicTime(nanoseconds: Int64(tick) * 10_000_000)
@@ -149,7 +187,7 @@ struct Generator: RandomNumberGenerator {
         var payloads = [[UInt8]](repeating: [UInt8](repeating: 0, count: 1500), count: rounds)
         var counts = [Int](repeating: 0, count: rounds)
         var samples = [Int16](repeating: 0, count: frame)
-        let clock = ContinuousClock()
+        let clock = ProcessorClock()
         var (encoding, decoding) = (Duration.seconds(1000), Duration.seconds(1000))
         for _ in 0..<5 {
             var start = clock.now
@@ -206,7 +244,7 @@ struct Generator: RandomNumberGenerator {
         let ticks = 6000
         var sent = 0
         var best = Duration.seconds(1000)
-        let clock = ContinuousClock()
+        let clock = ProcessorClock()
         for part in 0..<6 {
             let start = clock.now
             for tick in part * ticks / 6..<(part + 1) * ticks / 6 {

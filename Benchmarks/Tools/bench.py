@@ -197,6 +197,22 @@ def media():
     done = subprocess.run(pinned(SERVER_CORE, [os.path.join(BUILT, "MediaBench"), "50", "8000"]), check=True, capture_output=True, text=True)
     for line in done.stdout.splitlines():
         print(f"    {line}" + (" (aim 1.05)" if line.startswith("ratio of Opus calls") else ""), flush=True)
+    if has("valgrind"):
+        nothing, alone, engine = (instructions_per_second_of_opus(what) for what in ("nothing", "alone", "engine"))
+        ratio = (engine - nothing) / (alone - nothing)
+        print(f"    a second of a call of Opus: {(engine - nothing) / 1e6:,.2f} million instructions, of libopus alone "
+              f"{(alone - nothing) / 1e6:,.2f} (callgrind)")
+        check("media.instructions of Opus calls to libopus", ratio)
+
+
+def instructions_per_second_of_opus(what):
+    """The difference of two lengths: what start and end cost falls out."""
+    counts = []
+    for seconds in (2, 6):
+        wrapper, out = callgrind()
+        subprocess.run(wrapper + [countable(os.path.join(BUILT, "MediaBench")), "opus", what, str(seconds)], check=True, capture_output=True)
+        counts.append(instructions_in(out))
+    return (counts[1] - counts[0]) / 4
 
 
 # MARK: Memory

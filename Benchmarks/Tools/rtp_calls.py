@@ -39,20 +39,28 @@ class Calls:
         lines.append(f"Content-Length: {len(body)}")
         return ("\r\n".join(lines) + "\r\n\r\n" + body).encode()
 
-    def _final(self, seconds=5):
-        self.sip.settimeout(seconds)
-        while True:
-            text = self.sip.recv(65536).decode()
-            if text.startswith("SIP/2.0") and not text.startswith("SIP/2.0 1"):
-                return text
+    def _ask(self, message, number, method):
+        """Sends a request, again each second, until its final response is there; those to earlier ones are passed over."""
+        self.sip.settimeout(1)
+        for _ in range(20):
+            self.sip.sendto(message, self.server)
+            try:
+                while True:
+                    text = self.sip.recv(65536).decode()
+                    if not text.startswith("SIP/2.0") or text.startswith("SIP/2.0 1"):
+                        continue
+                    if re.search(rf"^CSeq: \d+ {method}\r$", text, re.M) and f"x{number}@127.0.0.1\r" in text:
+                        return text
+            except TimeoutError:
+                pass
+        raise SystemExit(f"bench: {method} of call {number} was not answered")
 
     def _call(self, number):
         body = "\r\n".join([
             "v=0", "o=- 1 1 IN IP4 127.0.0.1", "s=-", "c=IN IP4 127.0.0.1", "t=0 0",
             f"m=audio {self.rtp.getsockname()[1]} RTP/AVP 0 101", "a=rtpmap:0 PCMU/8000", "a=rtpmap:101 telephone-event/8000",
             "a=fmtp:101 0-15", "a=ptime:20", ""])
-        self.sip.sendto(self._message("INVITE", number, 1, body=body), self.server)
-        answer = self._final()
+        answer = self._ask(self._message("INVITE", number, 1, body=body), number, "INVITE")
         if not answer.startswith("SIP/2.0 200"):
             raise SystemExit(f"bench: a call was refused: {answer.splitlines()[0]}")
         tag = re.search(r"^To:.*;tag=([^;\s]+)", answer, re.M).group(1)
@@ -92,7 +100,6 @@ class Calls:
 
     def hang_up(self):
         for number, tag in self.tags.items():
-            self.sip.sendto(self._message("BYE", number, 2, tag), self.server)
-            self._final()
+            self._ask(self._message("BYE", number, 2, tag), number, "BYE")
         self.sip.close()
         self.rtp.close()

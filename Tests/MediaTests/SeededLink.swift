@@ -42,7 +42,7 @@ struct SeededLink {
         self.seed = seed
         self.seconds = seconds
         self.sound = sound ?? (seed % 3 == 2 ? .hum : .voice)
-        var random = SplitMix(state: seed &* 977 &+ 5)
+        var random = SplitMix64(seed: seed &* 977 &+ 5)
         func share() -> Double { Double.random(in: 0..<1, using: &random) }
         let isAll = kind == .all
         self.drift = drift ?? (kind == .drift || isAll ? share() * 600 - 300 : 0)

@@ -119,7 +119,7 @@ struct SeededLink {
         if outcome.concealedInCalm > 0 { complaints.append("\(outcome.concealedInCalm) frames concealed in the calm") }
         // A packet that is lost or too late is two frames, and so is one before a new source is taken; how late packets come is
         // seen when the first do.
-        let causes = 2 * (lost + Int(outcome.late) + changes) + stalledFrames + (kind == .jitter || kind == .queue || kind == .all ? 8 : 2)
+        let causes = 2 * (lost + Int(outcome.late) + changes) + stalledFrames + (kind == .jitter || kind == .queue || kind == .all ? 12 : 2)
         if outcome.concealed > causes { complaints.append("\(outcome.concealed) frames concealed, with causes for \(causes)") }
         return complaints
     }

@@ -116,10 +116,10 @@ import Testing
 
     /// A call to Bob whose INVITE has left.
     private func calling(
-        proxied: Bool = false, transfers: TransferPolicy = .refuse
+        proxied: Bool = false, realm: String? = nil, transfers: TransferPolicy = .refuse
     ) throws -> (PhoneOnDesk, CallID, SIPMessage) {
         let desk = PhoneOnDesk(transfers: transfers)
-        if proxied { try desk.addAccount("alice", at: "atlanta.example.com", registers: false) }
+        if proxied { try desk.addAccount("alice", at: "atlanta.example.com", realm: realm, registers: false) }
         var id: CallID?
         let account = desk.account
         try desk.perform { id = try $0.call(from: account, to: "sip:bob@biloxi.example.com", now: $1) }
@@ -156,7 +156,7 @@ import Testing
 
     @Test("digest/auth-authint.sip: auth is chosen, and written without quotes")
     func authInt() throws {
-        let (desk, _, invite) = try calling(proxied: true)
+        let (desk, _, invite) = try calling(proxied: true, realm: "sip.example.com")
         try desk.answer(invite, with: "digest/auth-authint.sip")
         let value = try #require(desk.last(.invite).first(.proxyAuthorization))
         #expect(value.contains("qop=auth,") || value.hasSuffix("qop=auth"))

@@ -53,13 +53,13 @@ final class PhoneOnDesk {
     }
 
     /// An account whose server is the peer.
-    func addAccount(_ user: String = "1001", at domain: String, registers: Bool = true) throws {
+    func addAccount(_ user: String = "1001", at domain: String, realm: String? = nil, registers: Bool = true) throws {
         var proxy = SIPURI(host: .address(peer.ip), port: peer.port)
         proxy.parameters.set("lr", nil)
         account = try phone.addAccount(
             AccountConfiguration(
                 addressOfRecord: SIPURI(user: user, host: .name(domain)), registrar: nil, proxy: proxy,
-                credentials: [Credential(realm: nil, username: user, password: Secret("zanzibar"))], registers: registers,
+                credentials: [Credential(realm: realm, username: user, password: Secret("zanzibar"))], registers: registers,
                 directCalls: .accept),
             now: now)
         drain()

@@ -226,6 +226,8 @@ struct StreamReceiver {
         newestEnd = max(newestEnd, extended + duration)
         if isWaiting {
             playhead = min(playhead, extended)
+            // What is farther ahead than anything may wait is not waited for.
+            newestEnd = min(newestEnd, playhead + units(microseconds: settings.maximumDelay.nanoseconds / 1000 + 500_000))
         } else if dryUnits > 0 {
             // What was concealed while nothing was there counts for what is missing, and delays what is not; but it does not
             // raise the delay above the target: what comes after its time is lost, so that speech is not moved for it.

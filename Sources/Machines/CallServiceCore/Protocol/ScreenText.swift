@@ -105,6 +105,18 @@ public enum ScreenText {
 
     private static func onOff(_ word: String) -> Bool? { word == "on" ? true : word == "off" ? false : nil }
 
+    /// What the person says to a call that rings; nil: the offer is no answer.
+    static func answer(_ offer: UserOffer, to call: UUIDValue) -> UserCommand? {
+        switch offer {
+        case .accept: .accept(call)
+        case .decline: .decline(call)
+        case .endAndAccept: .endAndAccept(call)
+        case .holdAndAccept: .holdAndAccept(call)
+        case .endHeldAndAccept: .endHeldAndAccept(call)
+        case .end, .hold, .resume, .swap, .merge, .split, .mute, .keypad, .video: nil
+        }
+    }
+
     private static func onCall(_ verb: String, _ number: String?, _ screen: ScreenState) -> UserCommand? {
         if verb == "cellular-ends" {
             let call = number == nil ? screen.calls.first { $0.bundle.isEmpty }?.uuid : self.call(number, screen, for: .end)
@@ -114,19 +126,15 @@ public enum ScreenText {
         guard let offer = UserOffer.allCases.first(where: { word($0) == verb }), let call = call(number, screen, for: offer) else {
             return nil
         }
+        if let answer = answer(offer, to: call) { return answer }
         switch offer {
-        case .accept: return .accept(call)
-        case .decline: return .decline(call)
-        case .endAndAccept: return .endAndAccept(call)
-        case .holdAndAccept: return .holdAndAccept(call)
-        case .endHeldAndAccept: return .endHeldAndAccept(call)
         case .end: return .end(call)
         case .hold: return .hold(call, true)
         case .resume: return .hold(call, false)
         case .mute: return .mute(call, true)
         case .split: return .split(call)
         case .video: return .video(call)
-        case .swap, .merge, .keypad: return nil
+        case .accept, .decline, .endAndAccept, .holdAndAccept, .endHeldAndAccept, .swap, .merge, .keypad: return nil
         }
     }
 

@@ -94,7 +94,7 @@ enum ScreenSession {
                 return
             }
             let rings = new.ringing != nil && new.ringing?.call != old.ringing?.call
-            CallServiceCommand.write("\n" + (rings ? "\u{7}" : "") + Self.time())
+            CallServiceCommand.write("\n" + (rings ? "\u{7}" : "") + Self.timeOfDay())
             for (place, line) in lines.enumerated() {
                 let isLoud = hasStyle && new.calls.indices.contains(place) && new.calls[place].state == .ringing
                 CallServiceCommand.write(isLoud ? "\u{1b}[1m\(line)\u{1b}[0m" : line)
@@ -102,10 +102,9 @@ enum ScreenSession {
         }
 
         /// The time of day, as the clock on the wall has it.
-        private static func time() -> String {
-            var now = time_t()
+        private static func timeOfDay() -> String {
+            var now = time(nil)
             var parts = unsafe tm()
-            unsafe Glibc.time(&now)
             unsafe localtime_r(&now, &parts)
             let fields = unsafe [parts.tm_hour, parts.tm_min, parts.tm_sec]
             return fields.map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
